@@ -1,0 +1,213 @@
+"""The one table of settings: environment variables, command-line flags and defaults.
+
+Each row is a field of `Settings`. Its environment variable is `RENDERLAYER_` + the name in capitals; its flag, for
+`renderlayer serve` and `python -m infra.local serve`, is `--` + the name with dashes, which is the reference's name
+where the reference has one (wire.md section 8). Lists are separated by commas in the environment and by spaces on the
+command line; objects are JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from renderlayer.errors import ConfigurationError
+
+PREFIX = "RENDERLAYER_"
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"", "0", "false", "no", "off"}
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+def _row(default: Any, about: str, kind: str = "str", choices: tuple[str, ...] = ()) -> Any:
+    metadata = {"about": about, "kind": kind, "choices": choices}
+    if isinstance(default, (list, dict)):
+        return field(default_factory=lambda: type(default)(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that can be configured, validated. Build it with `from_environment` or `from_arguments`."""
+
+    model: str = _row("", "bundle, model folder or Hub id")
+    revision: str = _row("", "revision of a Hub id")
+    served_model_name: list[str] = _row([], "names that requests may use; the first is the default", "list")
+    model_id_for_hash: str = _row("", "model string that enters mm_hash (default: the model as given)")
+    max_model_len: int | None = _row(None, "context length in tokens (default: the model's)", "int")
+    max_logprobs: int = _row(20, "largest number of logprobs a position; negative: no limit", "int")
+
+    chat_template: str = _row("", "chat template: a file, or the template itself")
+    chat_template_content_format: str = _row(
+        "auto", "how messages reach the template", choices=("auto", "string", "openai")
+    )
+    trust_request_chat_template: bool = _row(False, "accept chat_template in requests", "flag")
+    trust_request_mm_kwargs: bool = _row(False, "accept mm_processor_kwargs and media_io_kwargs in requests", "flag")
+    default_chat_template_kwargs: dict[str, Any] = _row({}, "template kwargs that requests may override", "json")
+    reasoning_effort_map: dict[str, str] = _row({}, "rewrites reasoning efforts before the template", "json")
+    anthropic_disabled_thinking_effort: str = _row(
+        "auto", "effort that stands for disabled thinking", choices=("auto", "none", "low")
+    )
+    cohere_format: str = _row("cmd4", "value of the cohere_format template kwarg", choices=("cmd3", "cmd4"))
+    system_start_date: str = _row("", "date in harmony system messages, YYYY-MM-DD (default: today)")
+
+    tool_call_parser: str = _row("", "tool parser by name, or auto for the one found when packing")
+    reasoning_parser: str = _row("", "reasoning parser by name, or auto for the one found when packing")
+    enable_auto_tool_choice: bool = _row(False, "let the model choose tools", "flag")
+    tool_strict_level: str = _row("", "how far tool calls are constrained", choices=("", "auto", "function", "parameter"))
+    exclude_tools_when_tool_choice_none: bool = _row(False, "hide tools from the template for tool_choice none", "flag")
+
+    generation_config: str = _row("auto", "auto, vllm (no defaults), or a folder with generation_config.json")
+    override_generation_config: dict[str, Any] = _row({}, "merged over the generation config", "json")
+
+    limit_mm_per_prompt: dict[str, Any] = _row({}, "most items a prompt, by modality", "json")
+    media_io_kwargs: dict[str, Any] = _row({}, "decoding options, by modality", "json")
+    mm_processor_kwargs: dict[str, Any] = _row({}, "processor options; they do not enter mm_hash", "json")
+    mm_hasher_algorithm: str = _row("blake3", "algorithm of mm_hash", choices=("blake3", "sha256", "sha512"))
+    mm_payload: str = _row(
+        "tensors", "payload when a request names none", choices=("tensors", "none", "reference", "auto")
+    )
+    interleave_mm_strings: bool = _row(False, "put placeholders where the media stand (string format)", "flag")
+    enable_mm_embeds: bool = _row(False, "accept image_embeds and audio_embeds", "flag")
+    allowed_media_domains: list[str] = _row([], "hosts that media may come from, redirects included", "list")
+    allowed_media_networks: list[str] = _row([], "private networks (CIDR) that media may come from", "list")
+    allowed_media_buckets: list[str] = _row([], "buckets that s3:// media may come from", "list")
+    allowed_local_media_path: str = _row("", "folder that file: URLs may read")
+
+    reference_bucket: str = _row("", "bucket that holds referenced payloads")
+    reference_prefix: str = _row("references", "key prefix of referenced payloads")
+    reference_above: int = _row(262_144, "auto: bytes of base64 above which a payload becomes a reference", "int")
+    reference_days: int = _row(2, "days after which the lifecycle rule removes a reference", "int")
+    engine_url: str = _row("", "generate service that complete and batch call")
+
+    api_key: list[str] = _row([], "keys that callers must present; none: open", "list")
+    root_path: str = _row("", "path prefix, such as an API Gateway stage")
+    enable_request_id_headers: bool = _row(False, "answer with X-Request-Id", "flag")
+    max_body_bytes: int = _row(32 << 20, "largest request body in bytes", "int")
+    max_n_sequences: int = _row(16_384, "largest n, and most choices a derender body", "int")
+    max_stop_strings: int = _row(4, "most stop strings", "int")
+    max_completion_prompts: int = _row(1_024, "most prompts a completion request", "int")
+    max_bad_words: int = _row(128, "most bad_words", "int")
+    template_seconds: float = _row(2.0, "time limit of a template that came in a request", "float")
+    fast_tokenizer_after: int = _row(0, "characters from which a warmed-up process uses fastokens; 0: never", "int")
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Read every RENDERLAYER_ variable.
+
+        Raises:
+            ConfigurationError: a value does not parse or is not among the choices.
+        """
+        environ = os.environ if environ is None else environ
+        given: dict[str, Any] = {}
+        for row in fields(cls):
+            text = environ.get(PREFIX + row.name.upper())
+            if text is not None:
+                given[row.name] = _parsed(row.name, row.metadata["kind"], text)
+        return cls(**given)._checked()
+
+    @classmethod
+    def from_arguments(cls, arguments: argparse.Namespace, base: Settings | None = None) -> Settings:
+        """Lay the flags that were given over `base` (default: the environment)."""
+        given = {row.name: getattr(arguments, row.name, None) for row in fields(cls)}
+        base = base or cls.from_environment()
+        return replace(base, **{name: value for name, value in given.items() if value is not None})._checked()
+
+    def environment(self) -> dict[str, str]:
+        """The same settings as environment variables; rows at their default are left out."""
+        out: dict[str, str] = {}
+        defaults = Settings()
+        for row in fields(self):
+            value = getattr(self, row.name)
+            if value == getattr(defaults, row.name):
+                continue
+            kind = row.metadata["kind"]
+            if kind == "json":
+                text = json.dumps(value)
+            elif kind == "list":
+                text = ",".join(value)
+            else:
+                text = str(value)
+            out[PREFIX + row.name.upper()] = text
+        return out
+
+    def _checked(self) -> Settings:
+        for row in fields(self):
+            value, choices = getattr(self, row.name), row.metadata["choices"]
+            if choices and value not in choices:
+                raise ConfigurationError(f"{row.name}: {value!r} is none of {', '.join(map(repr, choices))}")
+        unknown = set(self.reasoning_effort_map) - set(EFFORTS)
+        if unknown:
+            raise ConfigurationError(f"reasoning_effort_map: unknown effort {sorted(unknown)[0]!r}")
+        if self.max_model_len is not None and self.max_model_len < 1:
+            raise ConfigurationError("max_model_len must be at least 1")
+        return self
+
+
+def add_flags(parser: argparse.ArgumentParser, positional_model: bool = True) -> None:
+    """Add one flag a row to `parser`; with `positional_model` the model is the first argument."""
+    for row in fields(Settings):
+        kind, about = row.metadata["kind"], row.metadata["about"]
+        if row.name == "model" and positional_model:
+            parser.add_argument("model", nargs="?", help=about)
+            continue
+        flag = "--" + row.name.replace("_", "-")
+        if kind == "flag":
+            parser.add_argument(flag, dest=row.name, action="store_const", const=True, help=about)
+        elif kind == "list":
+            parser.add_argument(flag, dest=row.name, nargs="+", metavar="VALUE", help=about)
+        else:
+            parser.add_argument(
+                flag, dest=row.name, type=_flag_type(row.name, kind), metavar=kind.upper(), help=about
+            )
+
+
+def table() -> Sequence[tuple[str, str, str, str]]:
+    """Rows (variable, flag, default, meaning) for the README and `renderlayer settings`."""
+    defaults = Settings()
+    return [
+        (
+            PREFIX + row.name.upper(),
+            "MODEL" if row.name == "model" else "--" + row.name.replace("_", "-"),
+            json.dumps(getattr(defaults, row.name)),
+            row.metadata["about"],
+        )
+        for row in fields(Settings)
+    ]
+
+
+def _flag_type(name: str, kind: str) -> Any:
+    def convert(text: str) -> Any:
+        try:
+            return _parsed(name, kind, text)
+        except ConfigurationError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return convert
+
+
+def _parsed(name: str, kind: str, text: str) -> Any:
+    try:
+        if kind == "int":
+            return int(text)
+        if kind == "float":
+            return float(text)
+        if kind == "list":
+            return [part.strip() for part in text.split(",") if part.strip()]
+        if kind == "json":
+            value = json.loads(text) if text.strip() else {}
+            if not isinstance(value, dict):
+                raise ValueError("not a JSON object")
+            return value
+        if kind == "flag":
+            lowered = text.strip().lower()
+            if lowered not in _TRUE | _FALSE:
+                raise ValueError("not a boolean")
+            return lowered in _TRUE
+    except ValueError as error:
+        raise ConfigurationError(f"{PREFIX}{name.upper()}={text!r}: {error}") from error
+    return text
