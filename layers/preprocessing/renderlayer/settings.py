@@ -58,7 +58,9 @@ class Settings:
     tool_call_parser: str = _row("", "tool parser by name, or auto for the one found when packing")
     reasoning_parser: str = _row("", "reasoning parser by name, or auto for the one found when packing")
     enable_auto_tool_choice: bool = _row(False, "let the model choose tools", "flag")
-    tool_strict_level: str = _row("", "how far tool calls are constrained", choices=("", "auto", "function", "parameter"))
+    tool_strict_level: str = _row(
+        "", "how far tool calls are constrained", choices=("", "auto", "function", "parameter")
+    )
     exclude_tools_when_tool_choice_none: bool = _row(False, "hide tools from the template for tool_choice none", "flag")
 
     generation_config: str = _row("auto", "auto, vllm (no defaults), or a folder with generation_config.json")
@@ -161,9 +163,7 @@ def add_flags(parser: argparse.ArgumentParser, positional_model: bool = True) ->
         elif kind == "list":
             parser.add_argument(flag, dest=row.name, nargs="+", metavar="VALUE", help=about)
         else:
-            parser.add_argument(
-                flag, dest=row.name, type=_flag_type(row.name, kind), metavar=kind.upper(), help=about
-            )
+            parser.add_argument(flag, dest=row.name, type=_flag_type(row.name, kind), metavar=kind.upper(), help=about)
 
 
 def table() -> Sequence[tuple[str, str, str, str]]:

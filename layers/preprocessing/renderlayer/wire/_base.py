@@ -1,0 +1,104 @@
+"""What all bodies share: parsing, and validation errors in the reference's text (wire.md 1.6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from renderlayer.errors import ValidationFailed
+
+SHOWN_ERRORS = 10
+SHOWN_INPUT = 200
+SHOWN_ENTRY = 1000
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+# Elements that pydantic puts into a location to name a union member or a validator, not a field of the body.
+_INTERNAL = re.compile(r"[\[\](){}]|^(str|int|float|bool|dict|list|none|constrained-.*|function-.*|is-instance.*)$")
+
+
+class Body(BaseModel):
+    """A request body: unknown keys are ignored, values are converted as leniently as the reference does."""
+
+    model_config = ConfigDict(extra="ignore", protected_namespaces=(), arbitrary_types_allowed=False)
+
+
+B = TypeVar("B", bound=BaseModel)
+
+
+def parse(model: type[B], data: Any) -> B:
+    """Validate a decoded JSON body.
+
+    Raises:
+        ValidationFailed: the body does not fit; text and param follow wire.md 1.6.
+        BadRequest: a cross-field check of the model refused it.
+    """
+    if not isinstance(data, dict):
+        raise _failed(
+            [
+                {
+                    "type": "model_attributes_type",
+                    "loc": (),
+                    "msg": "Input should be a valid dictionary or object to extract fields from",
+                    "input": data,
+                }
+            ]
+        )
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise _failed(error.errors(include_url=False)) from None
+
+
+def parse_at(model: type[B], data: Any, *prefix: str) -> B:
+    """Like `parse`, for a body that sits below `prefix` in the location (the members of the derender unions)."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        entries = [{**entry, "loc": (*prefix, *entry["loc"])} for entry in error.errors(include_url=False)]
+        raise _failed(entries) from None
+
+
+def malformed(position: int | None, reason: str) -> ValidationFailed:
+    """The error for a body that is not JSON (position: characters before the fault) or is empty (None)."""
+    if position is None:
+        return _failed([{"type": "missing", "loc": (), "msg": "Field required", "input": None}])
+    entry = {"type": "json_invalid", "loc": (position,), "msg": "JSON decode error", "input": {}}
+    return _failed([{**entry, "ctx": {"error": reason}}])
+
+
+def refused(loc: Sequence[str | int], kind: str, message: str, value: Any) -> ValidationFailed:
+    """A validation error made by hand, for bodies that are checked without a schema (chat messages)."""
+    return _failed([{"type": kind, "loc": tuple(loc), "msg": message, "input": value}])
+
+
+def _failed(entries: Sequence[Mapping[str, Any]]) -> ValidationFailed:
+    count = len(entries)
+    lines = [f"{count} validation error{'s' if count > 1 else ''}:"]
+    for entry in entries[:SHOWN_ERRORS]:
+        shown = {"type": entry["type"], "loc": _location(entry["loc"]), "msg": entry["msg"]}
+        shown["input"] = _summary(entry.get("input"))
+        if entry.get("ctx"):
+            shown["ctx"] = entry["ctx"]
+        lines.append("  " + repr(shown)[:SHOWN_ENTRY])
+    if count > SHOWN_ERRORS:
+        lines.append(f"  ...and {count - SHOWN_ERRORS} more errors")
+    return ValidationFailed("\n".join(lines), param=_location(entries[0]["loc"]))
+
+
+def _location(loc: Sequence[str | int]) -> str:
+    kept = [str(part) for part in loc if isinstance(part, int) or not _INTERNAL.search(part)]
+    return ".".join(["body", *kept])
+
+
+def _summary(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"<dict of {len(value)} items>"
+    if isinstance(value, (list, tuple)):
+        return f"<list of {len(value)} items>"
+    try:
+        return str(value)[:SHOWN_INPUT]
+    except ValueError:  # an integer of more digits than Python prints
+        return "<number>"

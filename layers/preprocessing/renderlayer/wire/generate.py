@@ -1,0 +1,141 @@
+"""What goes to `/inference/v1/generate` (wire.md 2.1, 4.6): render's result and the engine's request."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from renderlayer.errors import BadRequest
+from renderlayer.wire._base import INT64_MAX, INT64_MIN, Body
+
+CACHE_SALT_LENGTH = 128
+_SALT_FORBIDDEN = frozenset("@/\\\0")
+
+Int64 = Annotated[int, Field(ge=INT64_MIN, le=INT64_MAX)]
+OutputMode = Literal["tokens", "text", "derender"]
+
+
+def check_cache_salt(data: dict[str, Any]) -> None:
+    """Refuse salts that are empty, longer than 128 characters, or could be mistaken for a path (wire.md 2.1)."""
+    salt = data.get("cache_salt")
+    if salt is None:
+        return
+    if not isinstance(salt, str) or not salt:
+        raise BadRequest("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
+    if len(salt) > CACHE_SALT_LENGTH or _SALT_FORBIDDEN & set(salt):
+        raise BadRequest(
+            f"Parameter 'cache_salt' must be at most {CACHE_SALT_LENGTH} characters and must not contain "
+            "'@', '/', '\\\\', or NUL.",
+            "cache_salt",
+        )
+
+
+class StreamOptions(Body):
+    include_usage: bool | None = False
+    continuous_usage_stats: bool | None = False
+
+
+class PlaceholderRange(Body):
+    """Where an item's tokens stand: `length` tokens from `offset` in token_ids.
+
+    `is_embed` says which of them take an embedding, where not all do; the reference ignores the key.
+    """
+
+    offset: Annotated[int, Field(ge=0)]
+    length: Annotated[int, Field(gt=0)]
+    is_embed: list[bool] | None = None
+
+
+class MultiModalFeatures(Body):
+    """Hashes, ranges and payloads of all items, by modality, in prompt order (wire.md 4.6)."""
+
+    mm_hashes: dict[str, list[str]]
+    mm_placeholders: dict[str, list[PlaceholderRange]]
+    kwargs_data: dict[str, list[str | None]] | None = None
+    mm_metadata: dict[str, list[str | None]] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> MultiModalFeatures:
+        for name in ("mm_placeholders", "kwargs_data", "mm_metadata"):
+            lists = getattr(self, name)
+            if lists is None:
+                continue
+            if lists.keys() != self.mm_hashes.keys():
+                raise ValueError(f"{name} must have the same modalities as mm_hashes")
+            for modality, entries in lists.items():
+                if len(entries) != len(self.mm_hashes[modality]):
+                    raise ValueError(f"{name}[{modality!r}] must have as many entries as mm_hashes[{modality!r}]")
+        end = 0
+        ranges = [entry for entries in self.mm_placeholders.values() for entry in entries]
+        for entry in sorted(ranges, key=lambda entry: entry.offset):
+            if entry.offset < end:
+                raise ValueError("mm_placeholders must be globally non-overlapping and sorted")
+            end = entry.offset + entry.length
+        return self
+
+    def end(self) -> int:
+        """The first token position behind every range."""
+        ranges = [entry for entries in self.mm_placeholders.values() for entry in entries]
+        return max((entry.offset + entry.length for entry in ranges), default=0)
+
+    def metadata_only(self) -> bool:
+        """True when some item has metadata but no tensors: its embedding comes from an encoder cache."""
+        for modality, entries in (self.mm_metadata or {}).items():
+            data = (self.kwargs_data or {}).get(modality) or [None] * len(entries)
+            if any(meta is not None and tensors is None for meta, tensors in zip(entries, data, strict=True)):
+                return True
+        return False
+
+
+class ReasoningParserKwargs(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    chat_template_kwargs: dict[str, Any] | None = None
+
+
+class GenerateRequest(Body):
+    """The engine's request. Every field is described in wire.md 2.1."""
+
+    request_id: str | None = None
+    token_ids: list[int]
+    token_offsets: list[tuple[int, int]] | None = None
+    features: MultiModalFeatures | None = None
+    content_parts: list[dict[str, Any]] | None = None
+    sampling_params: dict[str, Any]
+    model: str | None = None
+    reasoning_ended: bool | None = None
+    reasoning_parser_kwargs: ReasoningParserKwargs | None = None
+    return_token_ids: bool | None = None
+    output_mode: OutputMode = "tokens"
+    parse_context: dict[str, Any] | None = None
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+    cache_salt: str | None = None
+    priority: Int64 = 0
+    kv_transfer_params: dict[str, Any] | None = None
+    ec_transfer_params: dict[str, Any] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _salted(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            check_cache_salt(data)
+        return data
+
+    @model_validator(mode="after")
+    def _consistent(self) -> GenerateRequest:
+        if not self.token_ids:
+            raise ValueError("token_ids must not be empty")
+        if min(self.token_ids) < 0:
+            raise ValueError("token_ids must not contain negative values")
+        if self.content_parts is not None and self.features is not None:
+            raise ValueError("content_parts and features are mutually exclusive")
+        if self.output_mode != "tokens" and self.sampling_params.get("detokenize") is False:
+            raise ValueError(f"output_mode='{self.output_mode}' requires sampling_params.detokenize to be true")
+        if self.features is not None:
+            if self.features.end() > len(self.token_ids):
+                raise ValueError("mm_placeholders must remain within token_ids")
+            if self.features.metadata_only() and not self.ec_transfer_params:
+                raise ValueError("metadata-only multimodal items require ec_transfer_params")
+        return self

@@ -1,0 +1,54 @@
+"""`/tokenize` and `/detokenize` bodies (wire.md 1.9)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator, model_validator
+
+from renderlayer.wire._base import INT64_MAX, Body
+from renderlayer.wire.chat import ChatTool, check_message
+
+
+class TokenizeCompletionRequest(Body):
+    model: str | None = None
+    prompt: str
+    add_special_tokens: bool = True
+    return_token_strs: bool | None = False
+
+
+class TokenizeChatRequest(Body):
+    model: str | None = None
+    messages: list[dict[str, Any]]
+    add_generation_prompt: bool = True
+    return_token_strs: bool | None = False
+    continue_final_message: bool = False
+    add_special_tokens: bool = False
+    chat_template: str | None = None
+    chat_template_kwargs: dict[str, Any] | None = None
+    media_io_kwargs: dict[str, Any] | None = None
+    mm_processor_kwargs: dict[str, Any] | None = None
+    tools: list[ChatTool] | None = None
+
+    @field_validator("messages", mode="after")
+    @classmethod
+    def _readable(cls, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for index, message in enumerate(messages):
+            check_message(index, message)
+        return messages
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_ending(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("continue_final_message") and data.get("add_generation_prompt"):
+            raise ValueError("Cannot set both `continue_final_message` and `add_generation_prompt` to True.")
+        return data
+
+    def tool_dicts(self) -> list[dict[str, Any]] | None:
+        """The tools as plain data; none at all when the list is empty."""
+        return [tool.dumped() for tool in self.tools] if self.tools else None
+
+
+class DetokenizeRequest(Body):
+    model: str | None = None
+    tokens: list[Annotated[int, Field(ge=0, le=INT64_MAX)]]
