@@ -1,0 +1,24 @@
+"""Output text → reasoning, content and tool calls: one incremental machine, many formats (wire.md section 7).
+
+    parser = open_parser(ParserNames(tool="hermes", reasoning="qwen3"), model)     # cached
+    state = parser.start(Conversation(tools=…, tool_choice="auto", prompt_token_ids=…, seed="chatcmpl-1:0"))
+    events, state = parser.feed(state, [(151667, "<think>"), (198, "\\n"), …])      # any number of times
+    events = parser.finish(state)                                                  # when finish_reason has come
+
+`feed` takes pieces (token id, the text that this token completed) and gives events `Reasoning`, `Content`, `CallStart`,
+`CallArguments`, in order; events of one kind that follow each other are merged. The state is a JSON object (dump it
+with `json`: it may hold any character) that holds all that the parser knows, request facts included: nothing of the
+request is needed after `start`. `feed` and `finish` refuse a state that was not made for this parser, or that is not
+well-formed, with `BadRequest`. Parsing a whole answer is feeding once and finishing, so that whole and streamed agree:
+
+    answer = parser.parse(conversation, pieces)      # Answer(reasoning, content, calls): start, feed, finish, assemble
+    answer = parser.assemble(events)                 # the same from events that were collected
+
+`assemble` applies what a message has and a stream cannot: the family's trimming of content when there are calls,
+None for what is absent. `parser.keeps_calls(conversation)` tells whether the calls belong into the answer
+(wire.md 6.5); `parser.reasoning_ended(prompt_token_ids, kwargs)` is what render puts into `reasoning_ended`
+(wire.md 2.4). Filtering by `include_reasoning` and `parallel_tool_calls`, and finish reasons, are the caller's.
+
+`open_parser` raises ConfigurationError for a name that is not built and names those that are (`TOOL_PARSERS`,
+`REASONING_PARSERS`). "auto" takes the model's own; a gpt-oss model always gets the harmony parser.
+"""
