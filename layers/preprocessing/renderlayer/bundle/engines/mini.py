@@ -1,0 +1,70 @@
+"""minijinja, for templates that packing proved to render as jinja2 renders them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from minijinja import Environment
+
+from renderlayer.bundle.engines.functions import strftime_now, tojson
+from renderlayer.errors import BadRequest
+
+_GENERATION = re.compile(r"{%[-+]?\s*(?:end)?generation\s*[-+]?%}")
+_NAME = "chat"
+
+
+class TemplateRefusal(Exception):
+    """What `raise_exception` raises in a template."""
+
+
+class MiniEngine:
+    """One compiled template. A failure is rendered again by jinja2, whose words are the reference's.
+
+    Raises:
+        Exception: minijinja does not compile the template (only while packing: what is packed compiles).
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        made = Environment(trim_blocks=True, lstrip_blocks=True, auto_escape_callback=lambda name: False)
+        made.add_filter("tojson", tojson)
+        made.add_global("raise_exception", _raise_exception)
+        made.add_global("strftime_now", strftime_now)
+        made.add_template(_NAME, without_generation_tags(source))
+        self._environment = made
+
+    def render(self, context: dict[str, Any]) -> str:
+        """Render with `context`.
+
+        Raises:
+            BadRequest: anything that went wrong in the template, with jinja2's text.
+        """
+        try:
+            return self.render_strict(context)
+        except TemplateRefusal as error:
+            raise BadRequest(str(error)) from error
+        except Exception:
+            from renderlayer.bundle.engines.jinja import JinjaEngine
+
+            return JinjaEngine(self._source).render(context)
+
+    def render_strict(self, context: dict[str, Any]) -> str:
+        """Render with minijinja alone; whatever it raises is raised."""
+        return self._environment.render_template(_NAME, **context)
+
+
+def without_generation_tags(source: str) -> str:
+    """The template without its generation tags, white space around them handled as the tags would handle it."""
+    return _GENERATION.sub(_as_if_tag, source)
+
+
+def _as_if_tag(match: re.Match[str]) -> str:
+    tag = match[0]
+    opening = "{%" + (tag[2] if tag[2] in "-+" else "")
+    closing = (tag[-3] if tag[-3] in "-+" else "") + "%}"
+    return f"{opening} if true {closing}" if "endgeneration" not in tag else f"{opening} endif {closing}"
+
+
+def _raise_exception(message: Any) -> None:
+    raise TemplateRefusal(message)

@@ -1,0 +1,102 @@
+"""Packing: a model folder or a Hub id becomes a bundle. All that is slow or doubtful happens here, once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from renderlayer import __version__
+from renderlayer.bundle.model import FORMAT, MANIFEST
+from renderlayer.bundle.pack.facts import describe_facts
+from renderlayer.bundle.pack.families import check_supported
+from renderlayer.bundle.pack.source import ModelSource, find_source
+from renderlayer.bundle.pack.special_tokens import named_tokens, unnamed_tokens
+from renderlayer.bundle.pack.templates import describe_templates
+from renderlayer.bundle.pack.tokenizer import build_reference, describe_engine, proof_texts
+from renderlayer.bundle.pack.vocabulary import describe_decoder, proof_ids, write_vocabulary
+from renderlayer.errors import ConfigurationError
+
+__all__ = ["pack"]
+
+
+def pack(source: str | Path, out: str | Path, revision: str | None = None) -> Path:
+    """Pack a model into a bundle. Packing the same model twice gives the same bytes.
+
+    Args:
+        source: a local folder in Hub layout, or a Hub id.
+        out: the folder to write; it must not exist, be empty, or be a bundle (which is replaced).
+        revision: branch, tag or commit of a Hub id.
+
+    Returns:
+        The folder written.
+
+    Raises:
+        ConfigurationError: the model cannot be packed, or `out` holds something else.
+    """
+    out = Path(out)
+    if out.exists() and any(out.iterdir()) and not (out / MANIFEST).is_file():
+        raise ConfigurationError(f"{out} exists and is no bundle: choose another folder")
+    found = find_source(str(source), revision)
+    check_supported(found)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    try:
+        _write(found, work)
+        work.chmod(0o755)
+        _replace(work, out)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return out
+
+
+def _write(source: ModelSource, out: Path) -> None:
+    reference = build_reference(source, out)
+    texts = proof_texts(reference)
+    expected = [encoding.ids for encoding in reference.encode_batch(texts, add_special_tokens=False)]
+    tokenizer = describe_engine(reference, out, texts, expected)
+    vocabulary = describe_decoder(reference, proof_ids(reference, expected))
+    special = named_tokens(source)
+    write_vocabulary(
+        out / "vocabulary.bin", reference, vocabulary["decoder"], [*special.values(), *unnamed_tokens(source)]
+    )
+    templates = describe_templates(source, special, out)
+    versions = {"renderlayer": __version__, "tokenizers": version("tokenizers")}
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "facts": describe_facts(source, reference, special, tokenizer, templates, versions),
+        "tokenizer": tokenizer,
+        "vocabulary": vocabulary,
+        "templates": templates,
+        "source": {"name": source.name, "revision": source.revision, "files": source.digests()},
+        "files": {path.name: path.stat().st_size for path in sorted(out.iterdir())},
+    }
+    manifest["facts"]["fingerprint"] = _fingerprint(out)
+    (out / MANIFEST).write_text(
+        json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
+
+
+def _fingerprint(out: Path) -> str:
+    """SHA-256 over the names and contents of the files written."""
+    digest = hashlib.sha256()
+    for path in sorted(out.iterdir()):
+        digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _replace(work: Path, out: Path) -> None:
+    """Move a finished bundle into place; a bundle that was there goes."""
+    old: Any = None
+    if out.exists():
+        old = Path(tempfile.mkdtemp(prefix=f".{out.name}-old-", dir=out.parent))
+        os.rename(out, old / "bundle")
+    os.rename(work, out)
+    if old is not None:
+        shutil.rmtree(old, ignore_errors=True)

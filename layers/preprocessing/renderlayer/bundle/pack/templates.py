@@ -1,0 +1,115 @@
+"""The chat templates of a model, and the engine that is proved to render each."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from renderlayer.bundle.content_format import detect_content_format
+from renderlayer.bundle.engines.jinja import JinjaEngine, undeclared_variables
+from renderlayer.bundle.engines.mini import MiniEngine
+from renderlayer.bundle.pack.conversations import Case, cases
+from renderlayer.bundle.pack.source import ModelSource
+from renderlayer.bundle.templates import DEFAULT
+from renderlayer.errors import BadRequest
+
+
+def tokenizer_templates(source: ModelSource) -> dict[str, str]:
+    """The tokenizer's templates by name: files first, else `tokenizer_config.json` (wire.md 3.4)."""
+    found: dict[str, str] = {}
+    main = source.folder / "chat_template.jinja"
+    if main.is_file():
+        found[DEFAULT] = main.read_text(encoding="utf-8")
+    for path in sorted((source.folder / "additional_chat_templates").glob("*.jinja")):
+        found[path.stem] = path.read_text(encoding="utf-8")
+    if found:
+        return found
+    given = source.tokenizer_config.get("chat_template")
+    if isinstance(given, list):
+        return {str(row["name"]): str(row["template"]) for row in given}
+    return {DEFAULT: given} if isinstance(given, str) else {}
+
+
+def processor_template(source: ModelSource) -> str | None:
+    """The processor's own template, used without tools; None when it has none or is the tokenizer's (wire.md 3.4)."""
+    if not source.processor or (source.folder / "chat_template.jinja").is_file():
+        return None
+    given = source.json("chat_template.json").get("chat_template")
+    given = given or source.processor.get("processor_config", {}).get("chat_template")
+    return given if isinstance(given, str) else None
+
+
+def describe_templates(source: ModelSource, special_tokens: dict[str, str], out: Path) -> dict[str, Any]:
+    """Write the templates and choose their engines; returns the `templates` object of `bundle.json`."""
+    named = {
+        name: _describe(text, special_tokens, out, f"template-{_file_name(name)}.jinja")
+        for name, text in sorted(tokenizer_templates(source).items())
+    }
+    processor = processor_template(source)
+    return {
+        "named": named,
+        "processor": _describe(processor, special_tokens, out, "template-processor.jinja") if processor else None,
+    }
+
+
+def _describe(text: str, special_tokens: dict[str, str], out: Path, file: str) -> dict[str, Any]:
+    (out / file).write_text(text, encoding="utf-8")
+    content_format = detect_content_format(text)
+    variables = undeclared_variables(text)
+    equal, difference = _compare(text, special_tokens, variables, content_format)
+    return {
+        "file": file,
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "content_format": content_format,
+        "variables": sorted(variables),
+        "engine": "jinja2" if difference else "minijinja",
+        "equal": equal,
+        "difference": difference,
+        "versions": {name: version(name) for name in ("jinja2", "minijinja")},
+    }
+
+
+def _compare(
+    text: str, special_tokens: dict[str, str], variables: frozenset[str], content_format: str
+) -> tuple[int, str]:
+    """Renderings that came out equal, and the first difference ("" when there is none)."""
+    try:
+        reference = JinjaEngine(text)
+    except BadRequest as error:
+        return 0, f"jinja2 does not compile it: {error}"
+    try:
+        mini = MiniEngine(text)
+    except Exception as error:
+        return 0, f"minijinja does not compile it: {str(error).splitlines()[0]}"
+    equal = 0
+    for number, case in enumerate(cases(content_format)):
+        context = _context(case, special_tokens, variables)
+        if _outcome(reference, context) != _outcome(mini, context):
+            return equal, f"case {number} renders differently"
+        equal += 1
+    return equal, ""
+
+
+def _context(case: Case, special_tokens: dict[str, str], variables: frozenset[str]) -> dict[str, Any]:
+    known = {name: value for name, value in case.kwargs.items() if name in variables}
+    fixed = {
+        "messages": case.conversation,
+        "tools": case.tools,
+        "documents": case.kwargs.get("documents"),
+        "add_generation_prompt": case.kwargs["add_generation_prompt"],
+    }
+    return special_tokens | known | fixed
+
+
+def _outcome(engine: JinjaEngine | MiniEngine, context: dict[str, Any]) -> str | None:
+    """The rendering; None when it fails."""
+    try:
+        return engine.render_strict(context) if isinstance(engine, MiniEngine) else engine.render(context)
+    except Exception:
+        return None
+
+
+def _file_name(name: str) -> str:
+    return "".join(character if character.isalnum() or character in "-_" else "_" for character in name)

@@ -1,0 +1,125 @@
+"""Choosing a tokenizer engine: the fastest that is proved equal to `tokenizers` for this very tokenizer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from renderlayer.bundle.pack.source import ModelSource
+from renderlayer.bundle.pack.special_tokens import merge_tokens
+from renderlayer.bundle.pack.texts import fuzz_texts
+from renderlayer.bundle.tokenizer import load_reference
+from renderlayer.errors import ConfigurationError
+
+TEXTS = 3000
+"""Texts of the proof."""
+
+
+def build_reference(source: ModelSource, out: Path) -> Any:
+    """Write the bundle's tokenizer.json and return its `tokenizers.Tokenizer`.
+
+    Raises:
+        ConfigurationError: the model has no tokenizer file.
+    """
+    original = source.folder / "tokenizer.json"
+    if not original.is_file():
+        raise ConfigurationError(
+            f"{source.name} has no tokenizer.json. Only tokenizers in that form can be packed: convert it first, "
+            "for example with transformers' AutoTokenizer.from_pretrained(…).save_pretrained(…)."
+        )
+    reference = load_reference(original)
+    before = {token_id: repr(token) for token_id, token in reference.get_added_tokens_decoder().items()}
+    merge_tokens(reference, source)
+    after = {token_id: repr(token) for token_id, token in reference.get_added_tokens_decoder().items()}
+    if before == after:
+        (out / "tokenizer.json").write_bytes(original.read_bytes())
+    else:
+        (out / "tokenizer.json").write_text(reference.to_str(), encoding="utf-8")
+    return reference
+
+
+def proof_texts(reference: Any) -> list[str]:
+    """The texts on which engines are compared for this tokenizer."""
+    source = random.Random(11)
+    special = [token.content for token in reference.get_added_tokens_decoder().values()]
+    ids = source.sample(range(reference.get_vocab_size()), k=min(2000, reference.get_vocab_size()))
+    pieces = [text for token_id in ids if (text := reference.decode([token_id], skip_special_tokens=False))]
+    return fuzz_texts(TEXTS, special, pieces)
+
+
+def surroundings(reference: Any) -> tuple[list[int], list[int]]:
+    """Ids that `add_special_tokens` puts before and behind a text, found from the post-processor's results.
+
+    Raises:
+        ConfigurationError: it does something else than putting ids around.
+    """
+    found = None
+    for text in ("a", "Hello world", "0 1\n2"):
+        bare = reference.encode(text, add_special_tokens=False).ids
+        full = reference.encode(text, add_special_tokens=True).ids
+        extra = len(full) - len(bare)
+        fits = [
+            (full[:start], full[start + len(bare) :])
+            for start in range(extra + 1)
+            if full[start : start + len(bare)] == bare
+        ]
+        if not fits or (found is not None and found not in fits):
+            raise ConfigurationError("the tokenizer's post-processor does more than adding a prefix and a suffix")
+        found = found or fits[0]
+    return found or ([], [])
+
+
+def describe_engine(reference: Any, out: Path, texts: Sequence[str], expected: Sequence[list[int]]) -> dict[str, Any]:
+    """Choose the engine and write its file; returns the `tokenizer` object of `bundle.json`."""
+    prefix, suffix = surroundings(reference)
+    kitoken = _prove_kitoken(out, texts, expected)
+    if not kitoken["equal"]:
+        (out / "tokenizer.kitoken").unlink(missing_ok=True)
+    return {
+        "engine": "kitoken" if kitoken["equal"] else "tokenizers",
+        "prefix_ids": prefix,
+        "suffix_ids": suffix,
+        "kitoken": kitoken,
+        "fastokens": _prove_fastokens(out / "tokenizer.json", texts, expected),
+    }
+
+
+def _prove_kitoken(out: Path, texts: Sequence[str], expected: Sequence[list[int]]) -> dict[str, Any]:
+    from kitoken import Kitoken
+
+    try:
+        engine = Kitoken.from_tokenizers_file(str(out / "tokenizer.json"))
+        engine.to_file(str(out / "tokenizer.kitoken"))
+        engine = Kitoken.from_file(str(out / "tokenizer.kitoken"))
+    except Exception as error:
+        return {"version": version("kitoken"), "equal": False, "texts": 0, "difference": f"does not load: {error}"}
+    return {"version": version("kitoken"), **_compare(lambda text: engine.encode(text, True), texts, expected)}
+
+
+def _prove_fastokens(file: Path, texts: Sequence[str], expected: Sequence[list[int]]) -> dict[str, Any]:
+    try:
+        import fastokens
+    except ImportError:
+        return {"version": "", "equal": False, "texts": 0, "difference": "not installed when this was packed"}
+    try:
+        engine = fastokens.Tokenizer.from_file(str(file))
+    except Exception as error:
+        return {"version": version("fastokens"), "equal": False, "texts": 0, "difference": f"does not load: {error}"}
+    return {"version": version("fastokens"), **_compare(lambda text: engine.encode(text).ids, texts, expected)}
+
+
+def _compare(
+    encode: Callable[[str], Sequence[int]], texts: Sequence[str], expected: Sequence[list[int]]
+) -> dict[str, Any]:
+    """Evidence that `encode` gives the expected ids, or the first text where it does not."""
+    for text, ids in zip(texts, expected, strict=True):
+        try:
+            got = list(encode(text))
+        except Exception as error:
+            return {"equal": False, "texts": len(texts), "difference": f"{text[:80]!r}: {error}"}
+        if got != ids:
+            return {"equal": False, "texts": len(texts), "difference": f"{text[:80]!r}"}
+    return {"equal": True, "texts": len(texts), "difference": ""}

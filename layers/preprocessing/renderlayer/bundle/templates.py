@@ -1,0 +1,249 @@
+"""Chat templates: which one a request gets, and how it is rendered (wire.md 3.4, 3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from renderlayer.bundle.continuation import cut, marked
+from renderlayer.errors import BadRequest
+
+NO_TEMPLATE = (
+    "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template if the "
+    "tokenizer does not define one."
+)
+DEFAULT, TOOL_USE = "default", "tool_use"
+
+_RESERVED = frozenset(
+    (
+        "conversation",
+        "tools",
+        "documents",
+        "chat_template",
+        "add_generation_prompt",
+        "continue_final_message",
+        "tokenize",
+        "padding",
+        "truncation",
+        "max_length",
+        "return_tensors",
+        "return_dict",
+        "return_assistant_tokens_mask",
+        "tokenizer_kwargs",
+    )
+)
+"""Parameters of the reference's `apply_chat_template`: they never reach a template under these names (wire.md 3.5)."""
+
+
+class Engine(Protocol):
+    """A compiled template."""
+
+    def render(self, context: dict[str, Any]) -> str: ...
+
+
+class ChatTemplate:
+    """One chat template, ready to render.
+
+    Args:
+        source: the template.
+        engine: compiles `source`; called once, when it is first needed.
+        special_tokens: names to texts; variables of the template.
+        content_format: "string" or "openai", or None to find it when it is asked for.
+        variables: the template's undeclared variables, or None likewise.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        engine: Callable[[str], Engine],
+        special_tokens: Mapping[str, str],
+        content_format: str | None = None,
+        variables: frozenset[str] | None = None,
+    ) -> None:
+        self.source = source
+        self._make_engine = engine
+        self._special_tokens = special_tokens
+        self._content_format = content_format
+        self._variables = variables
+
+    @cached_property
+    def content_format(self) -> str:
+        """How it wants message contents: "string" or "openai" (wire.md 3.2)."""
+        if self._content_format is not None:
+            return self._content_format
+        from renderlayer.bundle.content_format import detect_content_format
+
+        return detect_content_format(self.source)
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The names that the template takes from outside."""
+        if self._variables is not None:
+            return self._variables
+        from renderlayer.bundle.engines.jinja import undeclared_variables
+
+        return undeclared_variables(self.source)
+
+    @cached_property
+    def mentions_developer(self) -> bool:
+        """Whether the template knows a developer role (wire.md 3.3)."""
+        return '"developer"' in self.source or "'developer'" in self.source
+
+    def render(
+        self,
+        conversation: list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None,
+        documents: list[Any] | None,
+        kwargs: Mapping[str, Any],
+    ) -> str:
+        """The prompt's text.
+
+        Args:
+            conversation: messages in this template's content format.
+            tools: tool objects, or None.
+            documents: documents, or None.
+            kwargs: template kwargs, `add_generation_prompt` and `continue_final_message` among them; names that the
+                template does not use are dropped.
+
+        Raises:
+            BadRequest: the template failed (its own words), or the kwargs contradict each other.
+        """
+        continued = bool(kwargs.get("continue_final_message"))
+        if continued and kwargs.get("add_generation_prompt"):
+            raise BadRequest(
+                "continue_final_message and add_generation_prompt are not compatible. Use continue_final_message to "
+                "continue the final message, and add_generation_prompt to start a new one."
+            )
+        final_text = ""
+        if continued:
+            conversation, final_text = marked(conversation, self.source)
+        context = self._context(kwargs) | {
+            "messages": conversation,
+            "tools": tools,
+            "documents": documents,
+            "add_generation_prompt": kwargs.get("add_generation_prompt", False),
+        }
+        text = self._engine.render(context)
+        return cut(text, final_text) if continued else text
+
+    def _context(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        given = {name: value for name, value in kwargs.items() if name in self.variables and name not in _RESERVED}
+        if "messages" in given:
+            raise BadRequest("chat_template_kwargs cannot contain 'messages'")
+        return {**self._special_tokens, **given}
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return self._make_engine(self.source)
+
+
+class Templates:
+    """The templates of a model, and those that requests bring.
+
+    Args:
+        folder: the bundle.
+        description: the `templates` object of `bundle.json`.
+        special_tokens: names to texts.
+        chosen: the server's own template: a file, a template, or the name of one of the model's ("": none).
+        content_format: "auto", or the format that all templates are said to have.
+        seconds: time limit of a template that came in a request.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        description: dict[str, Any],
+        special_tokens: Mapping[str, str],
+        chosen: str = "",
+        content_format: str = "auto",
+        seconds: float = 2.0,
+    ) -> None:
+        self._special_tokens = special_tokens
+        self._format = None if content_format == "auto" else content_format
+        self._seconds = seconds
+        self._named = {name: self._packed(folder, row) for name, row in description["named"].items()}
+        self._processor = self._packed(folder, description["processor"]) if description["processor"] else None
+        self._chosen = self._server_template(chosen) if chosen else None
+        self._requested = lru_cache(maxsize=64)(self._compile_requested)
+
+    def resolve(self, requested: str | None, tools: bool) -> ChatTemplate:
+        """The template of a request (wire.md 3.4).
+
+        Args:
+            requested: the request's `chat_template`, already trusted; None: the model's own.
+            tools: whether the request has tools.
+
+        Raises:
+            BadRequest: there is no template.
+        """
+        if requested is not None:
+            return self._by_name(requested) or self._requested(requested)
+        if self._chosen is not None:
+            return self._chosen
+        if self._processor is not None and not tools:
+            return self._processor
+        own = (self._named.get(TOOL_USE) if tools else None) or self._named.get(DEFAULT)
+        if own is not None:
+            return own
+        if self._named:
+            raise BadRequest(
+                "This model has several chat templates and none is the default: name one of "
+                f"{', '.join(sorted(self._named))} in chat_template."
+            )
+        raise BadRequest(NO_TEMPLATE)
+
+    def _by_name(self, name: str) -> ChatTemplate | None:
+        return self._named.get(name) if len(self._named) > 1 else None
+
+    def _packed(self, folder: Path, row: dict[str, Any]) -> ChatTemplate:
+        return ChatTemplate(
+            (folder / row["file"]).read_text(encoding="utf-8"),
+            _mini_engine if row["engine"] == "minijinja" else _jinja_engine,
+            self._special_tokens,
+            self._format or row["content_format"],
+            frozenset(row["variables"]),
+        )
+
+    def _server_template(self, chosen: str) -> ChatTemplate:
+        named = self._by_name(chosen)
+        if named is not None:
+            return named
+        return ChatTemplate(template_text(chosen), _jinja_engine, self._special_tokens, self._format)
+
+    def _compile_requested(self, source: str) -> ChatTemplate:
+        def limited(text: str) -> Engine:
+            from renderlayer.bundle.engines.limited import LimitedEngine
+
+            return LimitedEngine(text, self._seconds)
+
+        return ChatTemplate(source, limited, self._special_tokens, self._format)
+
+
+def template_text(chosen: str) -> str:
+    """The template that a setting names: the text of a file, or the setting itself when it holds a brace or a newline.
+
+    Raises:
+        ConfigurationError: it is neither.
+    """
+    from renderlayer.errors import ConfigurationError
+
+    if "{" in chosen or "\n" in chosen:
+        return chosen
+    try:
+        return Path(chosen).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"chat_template: {chosen!r} is neither a template nor a readable file") from error
+
+
+def _mini_engine(source: str) -> Engine:
+    from renderlayer.bundle.engines.mini import MiniEngine
+
+    return MiniEngine(source)
+
+
+def _jinja_engine(source: str) -> Engine:
+    from renderlayer.bundle.engines.jinja import JinjaEngine
+
+    return JinjaEngine(source)

@@ -1,0 +1,167 @@
+"""Text to token ids and back, with the engine that packing proved.
+
+The engine is loaded in a thread as soon as the bundle opens, so that a cold start imports the web framework meanwhile.
+Decoding does not need it: the vocabulary table decodes wherever packing proved it equal.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from renderlayer.bundle.vocabulary import Vocabulary
+from renderlayer.errors import BadRequest
+
+Encode = Callable[[str], list[int]]
+T = TypeVar("T")
+
+
+class Background(Generic[T]):
+    """A value that a daemon thread computes; `value` waits for it and raises what the computation raised."""
+
+    def __init__(self, compute: Callable[[], T]) -> None:
+        self._compute = compute
+        self._outcome: list[T] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="renderlayer-load", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._outcome.append(self._compute())
+        except BaseException as error:
+            self._error = error
+
+    @property
+    def ready(self) -> bool:
+        return bool(self._outcome)
+
+    @property
+    def value(self) -> T:
+        if not self._outcome:
+            self._thread.join()
+            if self._error is not None:
+                raise self._error
+        return self._outcome[0]
+
+
+class Tokenizer:
+    """The tokenizer of a bundle. Safe to use from several threads.
+
+    Args:
+        folder: the bundle.
+        description: the `tokenizer` object of `bundle.json`.
+        vocabulary: the bundle's vocabulary, which decodes.
+        fast_after: characters from which fastokens encodes, once it is loaded; 0: never.
+    """
+
+    def __init__(self, folder: Path, description: dict[str, Any], vocabulary: Vocabulary, fast_after: int = 0) -> None:
+        self.engine: str = description["engine"]
+        self.prefix_ids: list[int] = description["prefix_ids"]
+        self.suffix_ids: list[int] = description["suffix_ids"]
+        self._file = folder / "tokenizer.json"
+        self._vocabulary = vocabulary
+        self._fast_after = fast_after if description["fastokens"]["equal"] else 0
+        self._fast: Background[Encode] | None = None
+        self._fast_lock = threading.Lock()
+        self._reference_lock = threading.Lock()
+        self._reference: Any = None
+        self._engine = Background(lambda: self._load_engine(folder / "tokenizer.kitoken"))
+
+    def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
+        """Token ids of `text`; special tokens that are spelled in it become their ids.
+
+        Args:
+            add_special_tokens: put the tokenizer's own prefix and suffix around, such as BOS (wire.md 3.6).
+
+        Raises:
+            BadRequest: the text holds a lone surrogate.
+        """
+        try:
+            ids = self._encoder(text)(text)
+        except UnicodeEncodeError as error:
+            raise BadRequest(str(error)) from error
+        if not add_special_tokens:
+            return ids
+        return [*self.prefix_ids, *ids, *self.suffix_ids]
+
+    def encode_with_offsets(
+        self, text: str, add_special_tokens: bool = False
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Token ids and, for each, the span of code points of `text` that it covers.
+
+        Raises:
+            BadRequest: the text holds a lone surrogate.
+        """
+        _refuse_surrogates(text)
+        encoding = self.reference.encode(text, add_special_tokens=add_special_tokens)
+        return encoding.ids, encoding.offsets
+
+    def decode(self, token_ids: Sequence[int], skip_special_tokens: bool = True) -> str:
+        """Text of `token_ids`; ids outside the vocabulary give nothing.
+
+        Raises:
+            BadRequest: an id is negative or does not fit in 32 bits.
+        """
+        for token_id in token_ids:
+            if not 0 <= token_id < 1 << 32:
+                raise BadRequest(f"token id {token_id} is out of range")
+        return self._vocabulary.decode(token_ids, skip_special_tokens)
+
+    @property
+    def reference(self) -> Any:
+        """The Hugging Face `tokenizers.Tokenizer` of this bundle, loaded on first use."""
+        with self._reference_lock:
+            if self._reference is None:
+                self._reference = load_reference(self._file)
+            return self._reference
+
+    def _load_engine(self, file: Path) -> Encode:
+        if self.engine == "kitoken":
+            from kitoken import Kitoken
+
+            encode = Kitoken.from_file(str(file)).encode
+            return lambda text: encode(text, True)
+        return self._encode_with_reference
+
+    def _encode_with_reference(self, text: str) -> list[int]:
+        _refuse_surrogates(text)
+        return self.reference.encode(text, add_special_tokens=False).ids  # type: ignore[no-any-return]
+
+    def _encoder(self, text: str) -> Encode:
+        """The engine for this text. Loading fastokens starts behind the first answer, never before one."""
+        engine = self._engine.value
+        if not self._fast_after:
+            return engine
+        if self._fast is None:
+            with self._fast_lock:
+                if self._fast is None:
+                    self._fast = Background(self._load_fastokens)
+        return self._fast.value if len(text) >= self._fast_after and self._fast.ready else engine
+
+    def _load_fastokens(self) -> Encode:
+        import fastokens
+
+        encode = fastokens.Tokenizer.from_file(str(self._file)).encode
+
+        def fast(text: str) -> list[int]:
+            _refuse_surrogates(text)
+            return encode(text).ids  # type: ignore[no-any-return]
+
+        return fast
+
+
+def load_reference(file: Path) -> Any:
+    """The `tokenizers.Tokenizer` of a tokenizer file, without its own truncation and padding."""
+    from tokenizers import Tokenizer as HFTokenizer
+
+    reference = HFTokenizer.from_file(str(file))
+    reference.no_truncation()
+    reference.no_padding()
+    return reference
+
+
+def _refuse_surrogates(text: str) -> None:
+    text.encode()

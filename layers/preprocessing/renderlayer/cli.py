@@ -1,0 +1,81 @@
+"""The `renderlayer` command. Each subcommand imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from renderlayer import __version__
+from renderlayer.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand.
+
+    Args:
+        name: what is typed.
+        about: one line for --help.
+        arguments: adds its arguments to a parser.
+        run: does the work; returns the exit status.
+    """
+
+    name: str
+    about: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def _pack_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="model folder, or Hub id")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="bundle to write")
+    parser.add_argument("--revision", help="branch, tag or commit of a Hub id")
+
+
+def _pack(arguments: argparse.Namespace) -> int:
+    from renderlayer.bundle.inspect import summary
+    from renderlayer.bundle.pack import pack
+
+    print(summary(pack(arguments.model, arguments.output, arguments.revision)))
+    return 0
+
+
+def _inspect_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", metavar="DIR", help="bundle to show")
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    from renderlayer.bundle.inspect import summary
+
+    print(summary(arguments.bundle))
+    return 0
+
+
+COMMANDS = (
+    Command("pack", "make a bundle of a model", _pack_arguments, _pack),
+    Command("inspect", "show what is in a bundle", _inspect_arguments, _inspect),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a subcommand; configuration mistakes end with status 2 and one line on stderr."""
+    parser = argparse.ArgumentParser(prog="renderlayer", description="The CPU half of LLM serving.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        subparser = subparsers.add_parser(command.name, help=command.about, description=command.about)
+        command.arguments(subparser)
+        subparser.set_defaults(run=command.run)
+    arguments = parser.parse_args(argv)
+    try:
+        status: int = arguments.run(arguments)
+    except ConfigurationError as error:
+        print(f"renderlayer: {error}", file=sys.stderr)
+        return 2
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
