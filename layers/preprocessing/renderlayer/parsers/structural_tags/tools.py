@@ -1,0 +1,99 @@
+"""The tools of a request, as the tag builders see them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from renderlayer.errors import BadRequest
+
+Schema = dict[str, Any] | bool
+# Whether the model may call a tool, must call one, or must call a named one (which is then the only tool).
+Demand = Literal["auto", "required", "named"]
+
+# Characters of a structural tag that an engine is still asked to compile, and what a call or an argument adds to its
+# own schema at most. Twenty thousand tools stay below; what is above would not compile in any useful time.
+MAX_TAG_CHARS = 64 << 20
+_CHARS_PER_PART = 400
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function that the model may call.
+
+    Attributes:
+        schema: what its arguments are held to; True is any JSON.
+        parameters: the schema it was declared with, or None.
+    """
+
+    name: str
+    schema: Schema
+    parameters: dict[str, Any] | None
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The declared arguments by name; empty when the schema does not list them."""
+        found = (self.parameters or {}).get("properties")
+        return found if isinstance(found, dict) else {}
+
+
+def is_strict(tool: dict[str, Any]) -> bool:
+    """Whether the client asked for arguments that fit the schema."""
+    return tool["function"].get("strict") is True
+
+
+def read_tools(tools: Sequence[dict[str, Any]], name: str | None, all_strict: bool) -> list[Tool]:
+    """The tools that may be called, from their dumps.
+
+    Args:
+        tools: dumped tools (wire.md 2.7).
+        name: the named tool, or None for all.
+        all_strict: hold every tool's arguments to its schema, as if each were strict.
+
+    Raises:
+        BadRequest: no tool has that name.
+    """
+    found = []
+    for tool in tools:
+        function = tool["function"]
+        if name is None or function["name"] == name:
+            parameters = function.get("parameters")
+            strict = parameters is not None and (all_strict or is_strict(tool))
+            found.append(Tool(function["name"], parameters if strict else True, parameters))
+    if not found:
+        raise BadRequest(f"The tool with name '{name}' is not found in the tools list.", "tool_choice")
+    return found
+
+
+def check_size(tools: Sequence[Tool], spellings: int, per_property: bool) -> None:
+    """Refuse tools whose structural tag would be unreasonably large, before it is built.
+
+    Args:
+        spellings: how often each call is written in the tag.
+        per_property: whether every argument gets a format of its own (which may repeat the schema's definitions).
+
+    Raises:
+        BadRequest: it would have more than MAX_TAG_CHARS.
+    """
+    total = 0
+    for tool in tools:
+        size = _CHARS_PER_PART + len(tool.name)
+        if isinstance(tool.schema, dict):
+            size += len(json.dumps(tool.schema))
+        if per_property:
+            size += len(tool.properties) * (_CHARS_PER_PART + _definitions_size(tool))
+        total += size * spellings
+        if total > MAX_TAG_CHARS:
+            raise BadRequest("The tools are too many or too large to constrain the calls.", "tools")
+
+
+def _definitions_size(tool: Tool) -> int:
+    return len(json.dumps(definitions(tool))) if isinstance(tool.schema, dict) else 0
+
+
+def definitions(tool: Tool) -> dict[str, Any]:
+    """The tables in the tool's schema that references of its properties point to."""
+    parameters = tool.parameters or {}
+    return {key: parameters[key] for key in ("$defs", "definitions") if isinstance(parameters.get(key), dict)}
