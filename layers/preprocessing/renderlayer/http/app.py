@@ -1,0 +1,148 @@
+"""The FastAPI application: routes, auth, request ids and the error envelope; everything else is below (wire.md 1)."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from renderlayer import __version__
+from renderlayer.errors import BadRequest, RenderLayerError
+from renderlayer.http.auth import EchoRequestId, RequireKey
+from renderlayer.http.body import (
+    decoded,
+    dumped,
+    dumped_fast,
+    error_response,
+    json_response,
+    read_body,
+    require_json,
+)
+from renderlayer.http.counts import count_tokens
+from renderlayer.http.routes import ROUTES, Route
+from renderlayer.render.server import Server
+from renderlayer.settings import Settings
+
+REFERENCE_VERSION = "0.33.0"
+logger = logging.getLogger("renderlayer")
+
+
+def create_app(
+    settings: Settings | None = None, parts: Sequence[str] = ("render", "derender"), server: Server | None = None
+) -> FastAPI:
+    """Build the application.
+
+    Args:
+        settings: default: from the environment.
+        parts: which functions' routes it serves.
+        server: an opened model to share; default: the one that the settings name.
+
+    Raises:
+        ConfigurationError: the model cannot be opened.
+    """
+    settings = settings or Settings.from_environment()
+    server = server or Server.open(settings)
+    app = FastAPI(title="renderlayer", version=__version__, root_path=settings.root_path)
+    app.state.server = server
+    for route in ROUTES:
+        if route.part in parts:
+            app.add_api_route(route.path, _endpoint(route, server), methods=["POST"])
+    _add_status_routes(app, server)
+    app.add_exception_handler(RenderLayerError, _on_error)
+    app.add_exception_handler(UnicodeEncodeError, _on_surrogate)
+    app.add_exception_handler(Exception, _on_crash)
+    if settings.api_key:
+        app.add_middleware(RequireKey, keys=settings.api_key, root_path=settings.root_path)
+    if settings.enable_request_id_headers:
+        app.add_middleware(EchoRequestId)
+    return app
+
+
+def _endpoint(route: Route, server: Server) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        require_json(request)
+        body = await read_body(request, server.settings.max_body_bytes)
+        header_id = request.headers.get("x-request-id")
+
+        def work() -> bytes:
+            answer = route.work(decoded(body), server, header_id)
+            count_tokens(request.scope, answer)
+            return dumped_fast(answer) if route.fast_json else dumped(answer)
+
+        return json_response(await run_in_threadpool(work))
+
+    return endpoint
+
+
+def _add_status_routes(app: FastAPI, server: Server) -> None:
+    async def health() -> Response:
+        return Response(status_code=200)
+
+    async def load() -> dict[str, int]:
+        return {"server_load": 0}
+
+    async def version() -> dict[str, str]:
+        return {"version": f"{REFERENCE_VERSION}+renderlayer.{__version__}"}
+
+    async def models() -> dict[str, Any]:
+        return {"object": "list", "data": [model_card(name, server) for name in server.names]}
+
+    app.add_api_route("/health", health, methods=["GET"])
+    app.add_api_route("/ping", health, methods=["GET", "POST"])
+    app.add_api_route("/load", load, methods=["GET"])
+    app.add_api_route("/version", version, methods=["GET"])
+    app.add_api_route("/v1/models", models, methods=["GET"])
+
+
+def model_card(name: str, server: Server) -> dict[str, Any]:
+    """The entry of /v1/models for one served name (wire.md 1.8)."""
+    now = int(time.time())
+    permission = {
+        "id": f"modelperm-{os.urandom(8).hex()}",
+        "object": "model_permission",
+        "created": now,
+        "allow_create_engine": False,
+        "allow_sampling": True,
+        "allow_logprobs": True,
+        "allow_search_indices": False,
+        "allow_view": True,
+        "allow_fine_tuning": False,
+        "organization": "*",
+        "group": None,
+        "is_blocking": False,
+    }
+    return {
+        "id": name,
+        "object": "model",
+        "created": now,
+        "owned_by": "vllm",
+        "root": server.settings.model,
+        "parent": None,
+        "max_model_len": server.max_model_len,
+        "permission": [permission],
+    }
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RenderLayerError)
+    return error_response(error)
+
+
+async def _on_surrogate(request: Request, error: Exception) -> Response:
+    """A lone surrogate of the input would reach the answer, where it cannot be encoded."""
+    assert isinstance(error, UnicodeEncodeError)
+    text = f"'{error.encoding}' codec can't encode character in position {error.start}: {error.reason}"
+    return error_response(BadRequest(text))
+
+
+async def _on_crash(request: Request, error: Exception) -> Response:
+    """What nobody foresaw: the type is logged, the message is not, since it may quote a prompt."""
+    logger.error("unexpected %s on %s", type(error).__name__, request.url.path)
+    return error_response(RenderLayerError("The server had an error while processing your request."))

@@ -1,0 +1,74 @@
+"""Every route, once: which function serves it, and how a body becomes an answer.
+
+The FastAPI application, the local gateway and the tests of `template.yaml` read this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from renderlayer.render.server import Server
+
+# (decoded body, server, X-Request-Id header) -> answer
+Work = Callable[[Any, Server, str | None], Any]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A POST route with JSON in and JSON out.
+
+    Attributes:
+        part: the function that serves it.
+        work: what it does.
+        fast_json: whether the answer is written as orjson writes it, as the reference does for render.
+    """
+
+    path: str
+    part: str
+    work: Work
+    fast_json: bool = False
+
+
+def _chat_render(body: Any, server: Server, header_id: str | None) -> Any:
+    from renderlayer.render.chat import render_chat
+    from renderlayer.wire._base import parse
+    from renderlayer.wire.chat import ChatCompletionRequest
+
+    return render_chat(parse(ChatCompletionRequest, body), server, header_id)
+
+
+def _completion_render(body: Any, server: Server, header_id: str | None) -> Any:
+    from renderlayer.render.completion import render_completion
+    from renderlayer.wire._base import parse
+    from renderlayer.wire.completion import CompletionRequest
+
+    return render_completion(parse(CompletionRequest, body), server, header_id)
+
+
+def _tokenize(body: Any, server: Server, header_id: str | None) -> Any:
+    from renderlayer.render.tokenize import tokenize_request
+    from renderlayer.wire._base import parse
+    from renderlayer.wire.tokenize import TokenizeChatRequest, TokenizeCompletionRequest
+
+    chat = isinstance(body, dict) and "messages" in body
+    request: TokenizeChatRequest | TokenizeCompletionRequest
+    request = parse(TokenizeChatRequest, body) if chat else parse(TokenizeCompletionRequest, body)
+    return tokenize_request(request, server)
+
+
+def _detokenize(body: Any, server: Server, header_id: str | None) -> Any:
+    from renderlayer.render.tokenize import detokenize_request
+    from renderlayer.wire._base import parse
+    from renderlayer.wire.tokenize import DetokenizeRequest
+
+    return detokenize_request(parse(DetokenizeRequest, body), server)
+
+
+ROUTES: tuple[Route, ...] = (
+    Route("/v1/chat/completions/render", "render", _chat_render, fast_json=True),
+    Route("/v1/completions/render", "render", _completion_render, fast_json=True),
+    Route("/tokenize", "render", _tokenize),
+    Route("/detokenize", "render", _detokenize),
+)

@@ -1,0 +1,181 @@
+"""`/v1/chat/completions/render`: a chat request becomes a generate request (wire.md 3.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from renderlayer import multimodal
+from renderlayer.errors import BadRequest
+from renderlayer.parsers import adjust
+from renderlayer.render import request_ids
+from renderlayer.render.chat_prompt import MediaOptions, Prompt, conversation_prompt
+from renderlayer.render.dialect import CHAT, Dialect
+from renderlayer.render.prompt import TokenizeOptions, check_ids
+from renderlayer.render.result import generate_request
+from renderlayer.render.sampling import max_output_tokens, sampling_params
+from renderlayer.render.server import Server
+from renderlayer.render.structured import structured_outputs
+from renderlayer.render.template_kwargs import effort, template_kwargs
+from renderlayer.wire.chat import ChatCompletionRequest
+
+
+def render_chat(request: ChatCompletionRequest, server: Server, header_id: str | None = None) -> dict[str, Any]:
+    """Turn a chat request into a GenerateRequest.
+
+    Args:
+        request: the validated body.
+        header_id: value of the X-Request-Id header, which beats the body's request_id.
+
+    Returns:
+        The GenerateRequest (wire.md 2.1), every key present.
+
+    Raises:
+        BadRequest, NotFound, Unprocessable: as wire.md 1.7 lists them.
+    """
+    server.check_name(request.model)
+    if request.use_beam_search:
+        raise BadRequest("Beam search is not supported by the render endpoint")
+    server.check_trust(request.chat_template, request.chat_template_kwargs)
+    multimodal.check_trust(server.settings, request.media_io_kwargs, request.mm_processor_kwargs)
+    adjust.check_tool_choice(server.parsers, request.choice(), native=server.model.facts.harmony)
+    return rendered(request, server, request_ids.chat(header_id or request.request_id))
+
+
+def rendered(
+    request: ChatCompletionRequest, server: Server, request_id: str, dialect: Dialect = CHAT
+) -> dict[str, Any]:
+    """The GenerateRequest of a chat request that has passed its API's own checks."""
+    kwargs = chat_kwargs(request, server)
+    prompt = _reused(request, server) or _prompt(request, server, kwargs, dialect)
+    return _finished(request, server, prompt, kwargs, request_id, dialect)
+
+
+def chat_kwargs(request: ChatCompletionRequest, server: Server) -> dict[str, Any]:
+    """The effective template kwargs of a chat request, which derender's parsers are given, too."""
+    return template_kwargs(
+        server,
+        request.chat_template_kwargs,
+        add_generation_prompt=request.add_generation_prompt,
+        continue_final_message=request.continue_final_message,
+        documents=request.documents,
+        reasoning_effort=effort(request.reasoning_effort, server),
+    )
+
+
+def media_payload(request: ChatCompletionRequest, server: Server) -> str:
+    """What of the media is sent: the request's wish, its deprecated alias, or the server's default."""
+    if request.mm_payload is not None:
+        return request.mm_payload
+    return "none" if request.return_mm_kwargs is False else server.settings.mm_payload
+
+
+def _options(request: ChatCompletionRequest) -> TokenizeOptions:
+    return TokenizeOptions(
+        add_special_tokens=request.add_special_tokens,
+        truncate=request.truncate_prompt_tokens,
+        side=request.truncation_side,
+        offsets=request.return_token_offsets,
+    )
+
+
+def _prompt(request: ChatCompletionRequest, server: Server, kwargs: dict[str, Any], dialect: Dialect) -> Prompt:
+    tools = request.tool_dicts()
+    if request.tool_choice == "none" and server.settings.exclude_tools_when_tool_choice_none:
+        tools = None
+    return conversation_prompt(
+        request.messages,
+        server,
+        kwargs=kwargs,
+        options=_options(request),
+        chat_template=request.chat_template,
+        tools=tools,
+        media=MediaOptions(media_payload(request, server), request.media_io_kwargs, request.mm_processor_kwargs),
+        dialect=dialect,
+    )
+
+
+def _reused(request: ChatCompletionRequest, server: Server) -> Prompt | None:
+    """The prompt that a prefill step already made and sent back in kv_transfer_params (wire.md 2.4)."""
+    params = request.kv_transfer_params or {}
+    token_ids = params.get("prompt_token_ids")
+    if not isinstance(token_ids, list) or request.echo or not request.messages:
+        return None
+    content = request.messages[-1].get("content")
+    if not isinstance(content, str) and any(part.get("type") != "text" for part in content or ()):
+        return None
+    if not all(isinstance(entry, int) and entry >= 0 for entry in token_ids):
+        raise BadRequest("kv_transfer_params.prompt_token_ids must be a list of token ids.", "kv_transfer_params")
+    request.kv_transfer_params = {key: value for key, value in params.items() if key != "prompt_token_ids"}
+    return Prompt(check_ids(token_ids, server, _options(request)))
+
+
+def _finished(
+    request: ChatCompletionRequest,
+    server: Server,
+    prompt: Prompt,
+    kwargs: dict[str, Any],
+    request_id: str,
+    dialect: Dialect,
+) -> dict[str, Any]:
+    """Constraints, sampling parameters and parse context around the tokens (wire.md 3.1 steps 8 and 9)."""
+    if not prompt.token_ids:
+        raise BadRequest("No token_ids rendered")
+    param = "max_tokens" if request.max_completion_tokens is None else "max_completion_tokens"
+    max_tokens = max_output_tokens(
+        server,
+        len(prompt.token_ids),
+        getattr(request, param),
+        dialect.limit_param or param,
+        request.truncate_prompt_tokens,
+    )
+    tools, choice = request.tool_dicts(), request.choice()
+    constraint = structured_outputs(
+        request.structured_outputs, request.response_format, named_tool_choice=request.named_tool is not None
+    )
+    change = adjust.adjust(
+        server.parsers,
+        tools,
+        choice,
+        parallel_tool_calls=request.parallel_tool_calls,
+        structured_outputs=constraint,
+        strict_level=server.settings.tool_strict_level,
+        harmony_model=server.model.facts.harmony,
+    )
+    prompt_logprobs = request.prompt_logprobs
+    if prompt_logprobs is None and request.echo:
+        prompt_logprobs = request.top_logprobs
+    params = sampling_params(
+        request,
+        server,
+        max_tokens=max_tokens,
+        logprobs=(request.top_logprobs or 0) if request.logprobs and request.logprob_token_ids is None else None,
+        prompt_logprobs=prompt_logprobs,
+        structured_outputs=change.structured_outputs,
+        skip_special_tokens=change.skip_special_tokens,
+        extra_args=request.vllm_xargs,
+    )
+    ended: bool | None = None
+    if not request.include_reasoning or change.reasoning_ended:
+        ended = True
+    elif server.parsers.reasoning and dialect.engine_parses:
+        ended = server.parser.reasoning_ended(prompt.token_ids, kwargs)
+    return generate_request(
+        request,
+        request_id=request_id,
+        token_ids=prompt.token_ids,
+        sampling_params=params,
+        offsets=prompt.offsets,
+        features=prompt.features,
+        reasoning_ended=ended,
+        reasoning_kwargs=kwargs if server.parsers.reasoning else None,
+        parse_context={
+            "tools": tools,
+            "tool_choice": choice,
+            "parallel_tool_calls": request.parallel_tool_calls,
+            "include_reasoning": request.include_reasoning,
+            "chat_template_kwargs": kwargs,
+            "history_tool_call_cnt": prompt.history_tool_calls,
+        }
+        if dialect.engine_parses
+        else None,
+    )

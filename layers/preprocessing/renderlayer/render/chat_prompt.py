@@ -1,0 +1,107 @@
+"""From messages to token ids: template, tokenizer, media (wire.md 3.1 steps 4 to 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from renderlayer import multimodal
+from renderlayer.errors import BadRequest
+from renderlayer.render.conversation import Conversation, conversation
+from renderlayer.render.dialect import CHAT, Dialect
+from renderlayer.render.prompt import Offsets, TokenizeOptions, tokenize
+from renderlayer.render.server import Server
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A tokenized conversation.
+
+    Attributes:
+        token_ids: placeholders of media expanded.
+        offsets: (start, end) in code points of the templated text; None with media, or when nobody asked.
+        features: the wire's features object, or None without media.
+        history_tool_calls: tool calls in the assistant messages.
+    """
+
+    token_ids: list[int]
+    offsets: Offsets | None = None
+    features: dict[str, Any] | None = None
+    history_tool_calls: int = 0
+
+
+@dataclass(frozen=True)
+class MediaOptions:
+    """How media are read and what of them is sent.
+
+    Attributes:
+        payload: tensors, none, reference or auto.
+        io_kwargs, processor_kwargs: options of the request, already trusted.
+    """
+
+    payload: str = "tensors"
+    io_kwargs: dict[str, Any] | None = None
+    processor_kwargs: dict[str, Any] | None = None
+
+
+def conversation_prompt(
+    messages: Sequence[dict[str, Any]],
+    server: Server,
+    *,
+    kwargs: dict[str, Any],
+    options: TokenizeOptions,
+    chat_template: str | None = None,
+    tools: list[dict[str, Any]] | None = None,
+    media: MediaOptions | None = None,
+    limited: bool = True,
+    dialect: Dialect = CHAT,
+) -> Prompt:
+    """Render a conversation and tokenize it.
+
+    Args:
+        messages: chat messages, already checked.
+        kwargs: the effective template kwargs.
+        chat_template: a template of the request, already trusted.
+        limited: whether the context length binds (/tokenize has no limit).
+        dialect: the API that the messages came through.
+
+    Raises:
+        BadRequest: the template refused, a part is malformed, or the prompt is too long.
+        Unprocessable: media could not be fetched.
+    """
+    template = server.model.templates.resolve(chat_template, bool(tools))
+    talk = conversation(messages, server, template, dialect)
+    if not talk.messages:
+        raise BadRequest("Cannot apply chat template to an empty conversation. Provide at least one message.")
+    text = template.render(talk.messages, tools, kwargs.get("documents"), kwargs)
+    if talk.media:
+        return _with_media(text, talk, server, options, media or MediaOptions(), limited)
+    if not limited:
+        return Prompt(server.model.tokenizer.encode(text, options.add_special_tokens))
+    token_ids, offsets = tokenize(text, server, options)
+    return Prompt(token_ids, offsets, None, talk.tool_call_count)
+
+
+def _with_media(
+    text: str, talk: Conversation, server: Server, options: TokenizeOptions, media: MediaOptions, limited: bool
+) -> Prompt:
+    """Expand placeholders; truncation is applied to the expanded ids, where an item is never cut."""
+    keep = options.limit(server)
+    multimodal.check_counts(server.model, server.settings, talk.media)
+    bare = server.model.tokenizer.encode(text, options.add_special_tokens)
+    expanded = multimodal.apply(
+        server.model,
+        server.settings,
+        bare,
+        talk.media,
+        payload=media.payload,
+        media_io_kwargs=media.io_kwargs,
+        mm_processor_kwargs=media.processor_kwargs,
+    )
+    longest, size = server.max_model_len, len(expanded.token_ids)
+    if keep is not None:
+        expanded = multimodal.truncated(expanded, keep, "right" if options.side == "right" else "left")
+    elif limited and size > longest:
+        raise BadRequest(f"Input length ({size}) exceeds model's maximum context length ({longest}).")
+    return Prompt(expanded.token_ids, None, expanded.features, talk.tool_call_count)

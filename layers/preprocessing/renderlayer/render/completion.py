@@ -1,0 +1,89 @@
+"""`/v1/completions/render`: every prompt becomes a generate request of its own (wire.md 2.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from renderlayer.errors import BadRequest
+from renderlayer.render import request_ids
+from renderlayer.render.prompt import Offsets, TokenizeOptions, check_ids, tokenize
+from renderlayer.render.result import generate_request
+from renderlayer.render.sampling import max_output_tokens, sampling_params
+from renderlayer.render.server import Server
+from renderlayer.render.structured import structured_outputs
+from renderlayer.wire.completion import CompletionRequest
+
+
+def render_completion(request: CompletionRequest, server: Server, header_id: str | None = None) -> list[dict[str, Any]]:
+    """Turn a completion request into GenerateRequests, one a prompt, in order.
+
+    Args:
+        request: the validated body.
+        header_id: value of the X-Request-Id header, which beats the body's request_id.
+
+    Raises:
+        BadRequest, NotFound: as wire.md 1.7 lists them.
+    """
+    server.check_name(request.model)
+    if request.use_beam_search:
+        raise BadRequest("Beam search is not supported by the render endpoint")
+    if request.suffix:
+        raise BadRequest("suffix is only supported for models with FIM completion rendering", "suffix")
+    prompts = _prompts(request, server)
+    ids = request_ids.completions(header_id or request.request_id, len(prompts))
+    return [_one(request, server, prompt, request_id) for prompt, request_id in zip(prompts, ids, strict=True)]
+
+
+def _prompts(request: CompletionRequest, server: Server) -> list[str] | list[list[int]]:
+    prompt = request.prompt
+    if isinstance(prompt, str):
+        return [prompt]
+    if not prompt:
+        raise BadRequest("You must pass at least one prompt", "prompt")
+    if isinstance(prompt[0], int):
+        return [prompt]  # type: ignore[list-item]
+    most = server.settings.max_completion_prompts
+    if len(prompt) > most:
+        raise BadRequest(
+            f"prompt list length {len(prompt)} exceeds the maximum allowed count of {most}. "
+            "Please send fewer prompts in one request.",
+            "prompt",
+            len(prompt),
+        )
+    return prompt  # type: ignore[return-value]
+
+
+def _one(request: CompletionRequest, server: Server, prompt: str | list[int], request_id: str) -> dict[str, Any]:
+    options = TokenizeOptions(
+        add_special_tokens=request.add_special_tokens,
+        truncate=request.truncate_prompt_tokens,
+        side=request.truncation_side,
+        keep_all=request.max_tokens == 0,
+        offsets=request.return_token_offsets,
+    )
+    offsets: Offsets | None = None
+    if isinstance(prompt, str):
+        token_ids, offsets = tokenize(prompt, server, options)
+    else:
+        token_ids = check_ids(prompt, server, options)
+    if not token_ids:
+        raise BadRequest("No token_ids rendered")
+    requested = request.max_tokens
+    if request.echo and requested == 0:
+        requested = 1
+    prompt_logprobs = request.prompt_logprobs
+    if prompt_logprobs is None and request.echo:
+        prompt_logprobs = request.logprobs
+    params = sampling_params(
+        request,
+        server,
+        max_tokens=max_output_tokens(server, len(token_ids), requested, "max_tokens", request.truncate_prompt_tokens),
+        logprobs=None if request.logprob_token_ids else request.logprobs,
+        prompt_logprobs=prompt_logprobs,
+        structured_outputs=structured_outputs(request.structured_outputs, request.response_format),
+        skip_special_tokens=None,
+        extra_args=request.vllm_xargs,
+    )
+    return generate_request(
+        request, request_id=request_id, token_ids=token_ids, sampling_params=params, offsets=offsets
+    )

@@ -1,0 +1,226 @@
+"""From a request's messages to the conversation that a chat template sees (wire.md 3.3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from renderlayer import multimodal
+from renderlayer.bundle import ChatTemplate
+from renderlayer.errors import BadRequest
+from renderlayer.render.dialect import CHAT, Dialect
+from renderlayer.render.server import Server
+
+BILLING_HEADER = "x-anthropic-billing-header"
+# Text parts by type, and the key that holds their text.
+_TEXT_KEYS = {
+    "text": "text",
+    "input_text": "text",
+    "output_text": "text",
+    "refusal": "refusal",
+    "thinking": "thinking",
+}
+TOOL_REFERENCE = "tool_reference"
+
+
+@dataclass
+class Conversation:
+    """Messages for the template, and the media that they hold, in order of appearance."""
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    media: list[multimodal.MediaItem] = field(default_factory=list)
+
+    @property
+    def tool_call_count(self) -> int:
+        """Tool calls in assistant messages; Kimi numbers its calls over the history."""
+        return sum(len(message.get("tool_calls") or ()) for message in self.messages)
+
+
+def conversation(
+    messages: Sequence[dict[str, Any]], server: Server, template: ChatTemplate, dialect: Dialect = CHAT
+) -> Conversation:
+    """Build the conversation.
+
+    Args:
+        messages: chat messages, already checked by `wire.chat.check_message`.
+        template: decides whether content becomes a string or a list of parts, and whether `developer` stays a role.
+
+    Raises:
+        BadRequest: a content part is malformed, unknown, or not for this model.
+    """
+    reader = _Reader(server, template.content_format, dialect)
+    out = Conversation(media=reader.media)
+    demoted = False
+    for message in messages:
+        converted = reader.message(message)
+        if converted["role"] == "developer" and not template.mentions_developer:
+            converted["role"] = "system"
+            converted.pop("tools", None)
+            demoted = True
+        out.messages.append(converted)
+    if demoted:
+        out.messages = _merged_systems(out.messages, template.content_format)
+    return out
+
+
+class _Reader:
+    """Converts one message after another and collects media on the way."""
+
+    def __init__(self, server: Server, content_format: str, dialect: Dialect) -> None:
+        self.server = server
+        self.dialect = dialect
+        self.openai = content_format == "openai"
+        self.media: list[multimodal.MediaItem] = []
+
+    def message(self, message: dict[str, Any]) -> dict[str, Any]:
+        """One message, keys in the reference's order: what is absent stays absent."""
+        role = message["role"]
+        content = message.get("content")
+        parts: list[Any] = [] if content is None else content if isinstance(content, list) else [content]
+        if role == "system":
+            parts = without_billing(parts)
+        converted: dict[str, Any] = {"role": role, "content": self._content(parts)}
+        if role == "assistant":
+            self._assistant(message, converted)
+        elif role == "tool":
+            converted["content"] = _flattened(converted["content"])
+            if message.get("tool_call_id") is not None:
+                converted["tool_call_id"] = message["tool_call_id"]
+        for key in ("name", "task"):
+            if isinstance(message.get(key), str):
+                converted[key] = message[key]
+        if role == "developer" and message.get("tools") is not None:
+            converted["tools"] = [_tool_in_order(tool) for tool in message["tools"]]
+        return converted
+
+    def _assistant(self, message: dict[str, Any], converted: dict[str, Any]) -> None:
+        if message.get("tool_calls"):
+            converted["tool_calls"] = [
+                history_call(call, self.dialect.arguments_first) for call in message["tool_calls"]
+            ]
+        reasoning = message.get("reasoning")
+        if reasoning is None:
+            reasoning = message.get("reasoning_content")
+        if reasoning is not None:
+            converted["reasoning"] = converted["reasoning_content"] = reasoning
+
+    def _content(self, parts: list[Any]) -> str | list[Any]:
+        if self.openai:
+            return [self._part(part) for part in parts]
+        texts: list[str] = []
+        placeholders: list[tuple[str, str]] = []
+        interleave = self.server.settings.interleave_mm_strings
+        for part in parts:
+            converted = self._part(part)
+            if converted["type"] == "text":
+                texts.append(converted["text"])
+            elif converted["type"] != TOOL_REFERENCE:
+                modality = converted["type"]
+                ordinal = sum(item.modality == modality for item in self.media)
+                placeholder = multimodal.placeholder(self.server.model, modality, ordinal)
+                if interleave:
+                    texts.append(placeholder)
+                else:
+                    placeholders.append((modality, placeholder))
+        return "\n".join([*_missing(placeholders, "\n".join(texts)), *texts])
+
+    def _part(self, part: Any) -> dict[str, Any]:
+        if isinstance(part, str):
+            return {"type": "text", "text": part}
+        if not isinstance(part, dict):
+            raise BadRequest("A content part must be an object with a type.")
+        kind = part.get("type")
+        if kind in _TEXT_KEYS:
+            key = _TEXT_KEYS[kind]
+            if not isinstance(part.get(key), str):
+                raise BadRequest(f"A content part of type '{kind}' must have a string under '{key}'.")
+            extras = {name: value for name, value in part.items() if name not in ("type", key)}
+            return {"type": "text", "text": part[key], **extras}
+        if kind == TOOL_REFERENCE:
+            return part
+        modality = multimodal.modality_of(part)
+        if modality is None:
+            raise BadRequest(
+                f"Unsupported chat content part type: {str(kind)[:100]!r}. Supported types: "
+                f"{', '.join(sorted([*_TEXT_KEYS, TOOL_REFERENCE, *multimodal.PART_TYPES]))}.",
+                self.dialect.part_param,
+            )
+        uuid = part.get("uuid")
+        if uuid is not None and not isinstance(uuid, str):
+            raise BadRequest("The uuid of a media part must be a string.", "uuid")
+        self.media.append(multimodal.MediaItem(modality, part, uuid))
+        multimodal.check_counts(self.server.model, self.server.settings, self.media[-1:])
+        return {"type": modality}
+
+
+def _missing(placeholders: list[tuple[str, str]], text: str) -> list[str]:
+    """The placeholders that the client did not write into the text by hand."""
+    out: list[str] = []
+    for placeholder in dict.fromkeys(text for _, text in placeholders):
+        wanted = [shown for _, shown in placeholders].count(placeholder)
+        present = text.count(placeholder) if placeholder else 0
+        if present > wanted:
+            raise BadRequest(
+                f"Found more '{placeholder}' placeholders in the text than there are items of that kind in the message."
+            )
+        out += [placeholder] * (wanted - present)
+    return out
+
+
+def _flattened(content: str | list[Any]) -> str | list[Any]:
+    """A tool message's content as one string, unless it holds more than text."""
+    if isinstance(content, str) or any(part.get("type") != "text" for part in content):
+        return content
+    return "\n".join(part["text"] for part in content)
+
+
+def without_billing(parts: list[Any]) -> list[Any]:
+    """System content without the billing line that some clients put first; it would spoil every prefix cache."""
+    if not parts:
+        return parts
+    first = parts[0]
+    text = first if isinstance(first, str) else first.get("text") if isinstance(first, dict) else None
+    if not isinstance(text, str) or not text.startswith(BILLING_HEADER):
+        return parts
+    if isinstance(first, dict):
+        return parts[1:]
+    return [text.partition("\n")[2], *parts[1:]]
+
+
+def history_call(call: dict[str, Any], arguments_first: bool = True) -> dict[str, Any]:
+    """A tool call of the history, arguments parsed, keys in the reference's order for the API (wire.md 3.3)."""
+    function = call["function"]
+    rest = {key: value for key, value in function.items() if key not in ("arguments", "name")}
+    extras = {key: value for key, value in call.items() if key not in ("id", "function", "type")}
+    parsed, name = {"arguments": arguments(function["arguments"])}, {"name": function["name"]}
+    ordered = {**parsed, **name, **rest} if arguments_first else {**name, **parsed, **rest}
+    return {"id": call["id"], "function": ordered, "type": call["type"], **extras}
+
+
+def arguments(text: str) -> dict[str, Any]:
+    """Arguments as an object; what is no JSON object becomes an empty one, as in the reference."""
+    try:
+        value = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _tool_in_order(tool: Any) -> Any:
+    if isinstance(tool, dict) and "function" in tool:
+        return {"function": tool["function"], **{key: value for key, value in tool.items() if key != "function"}}
+    return tool
+
+
+def _merged_systems(messages: list[dict[str, Any]], content_format: str) -> list[dict[str, Any]]:
+    """All system messages as one at the front, for templates that do not know the developer role."""
+    systems = [message for message in messages if message["role"] == "system"]
+    texts = []
+    for message in systems:
+        content = message["content"]
+        texts.append(content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content))
+    joined = "\n\n".join(texts)
+    merged = {"role": "system", "content": [{"type": "text", "text": joined}] if content_format == "openai" else joined}
+    return [merged, *(message for message in messages if message["role"] != "system")]

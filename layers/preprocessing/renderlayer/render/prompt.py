@@ -1,0 +1,128 @@
+"""From text to token ids: limits and truncation (wire.md 3.6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from renderlayer.errors import BadRequest
+from renderlayer.render.server import Server
+
+Offsets = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class TokenizeOptions:
+    """How a request wants its prompt tokenized.
+
+    Attributes:
+        truncate: truncate_prompt_tokens; -1 leaves room for one output token.
+        side: which end is cut away; None is the tokenizer's own truncation, on the left.
+        keep_all: -1 keeps the whole context (completions that ask for no output).
+        offsets: whether token_offsets are wanted.
+    """
+
+    add_special_tokens: bool
+    truncate: int | None = None
+    side: str | None = None
+    keep_all: bool = False
+    offsets: bool = False
+
+    def limit(self, server: Server) -> int | None:
+        """Tokens that truncation leaves, or None without truncation.
+
+        Raises:
+            BadRequest: more than the context was asked for.
+        """
+        if self.truncate is None:
+            return None
+        longest = server.max_model_len
+        if self.truncate == -1:
+            return longest if self.keep_all else longest - 1
+        if self.truncate > longest:
+            raise BadRequest(
+                f"truncate_prompt_tokens={self.truncate} cannot be greater than max_model_len = {longest}. "
+                "Please request a smaller truncation size.",
+                "truncate_prompt_tokens",
+                self.truncate,
+            )
+        return self.truncate
+
+
+def tokenize(text: str, server: Server, options: TokenizeOptions) -> tuple[list[int], Offsets | None]:
+    """Encode a prompt within the model's limits.
+
+    Returns:
+        The token ids, and their (start, end) offsets in code points when they were asked for.
+
+    Raises:
+        BadRequest: the text is too long, or cannot be encoded.
+    """
+    limit = options.limit(server)
+    longest = server.max_model_len
+    widest = server.model.facts.longest_token
+    if limit is None and widest and len(text) > longest * widest:
+        raise BadRequest(
+            f"This model's maximum context length is {longest} tokens. However, your prompt contains {len(text)} "
+            f"characters (more than {longest * widest} characters, which is the upper bound for {longest} input "
+            "tokens). Please reduce the length of the input prompt.",
+            "input_text",
+            len(text),
+        )
+    tokenizer = server.model.tokenizer
+    offsets: Offsets | None = None
+    if options.offsets:
+        ids, offsets = tokenizer.encode_with_offsets(text, options.add_special_tokens)
+    else:
+        ids = tokenizer.encode(text, options.add_special_tokens)
+    if limit is None:
+        if len(ids) > longest:
+            raise too_long(longest, f"at least {longest + 1}", longest + 1)
+        return ids, offsets
+    keep = _kept(ids, limit, text, server, options)
+    return [ids[at] for at in keep], None if offsets is None else [offsets[at] for at in keep]
+
+
+def check_ids(ids: list[int], server: Server, options: TokenizeOptions) -> list[int]:
+    """Apply truncation and limits to a prompt that came as token ids; the vocabulary is not checked."""
+    limit = options.limit(server)
+    if limit is not None:
+        return _cut(ids, limit, options.side)
+    if len(ids) > server.max_model_len:
+        raise too_long(server.max_model_len, str(len(ids)), len(ids))
+    return ids
+
+
+def too_long(longest: int, contains: str, value: int) -> BadRequest:
+    """The error for a prompt of more tokens than the context."""
+    return BadRequest(
+        f"This model's maximum context length is {longest} tokens. However, your prompt contains {contains} input "
+        "tokens, which exceeds this limit even without any output tokens. Please reduce the length of the input "
+        "prompt.",
+        "input_tokens",
+        value,
+    )
+
+
+def _cut(ids: list[int], limit: int, side: str | None) -> list[int]:
+    if len(ids) <= limit:
+        return ids
+    if side == "right":
+        return ids[:limit]
+    return ids[len(ids) - limit :]
+
+
+def _kept(ids: list[int], limit: int, text: str, server: Server, options: TokenizeOptions) -> list[int]:
+    """Positions that survive truncation.
+
+    With an explicit side the ids are sliced as they are. Without one the tokenizer truncates by itself: on the left,
+    and around the special tokens that it adds, which stay.
+    """
+    positions = list(range(len(ids)))
+    if options.side is not None or not options.add_special_tokens or len(ids) <= limit:
+        return _cut(positions, limit, options.side)
+    bare = server.model.tokenizer.encode(text)
+    added = len(ids) - len(bare)
+    before = next(at for at in range(added + 1) if ids[at : at + len(bare)] == bare)
+    behind = before + len(bare)
+    inner = _cut(positions[before:behind], max(0, limit - added), None)
+    return (positions[:before] + inner + positions[behind:])[:limit]
