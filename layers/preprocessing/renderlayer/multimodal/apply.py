@@ -1,0 +1,164 @@
+"""From a prompt's token ids and its media to expanded ids and the features object (wire.md 4.6).
+
+Three steps, each of which stops where nobody needs the next: bytes and hashes; layout from headers; pixels.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from renderlayer.errors import BadRequest
+from renderlayer.multimodal.collect import collect
+from renderlayer.multimodal.expand import expand
+from renderlayer.multimodal.families.base import Plan
+from renderlayer.multimodal.identity import Identity
+from renderlayer.multimodal.items import MediaItem
+from renderlayer.multimodal.media import Medium, open_media
+from renderlayer.multimodal.model import family_of, fingerprint
+from renderlayer.multimodal.payload import Slot, Writer, inline
+from renderlayer.multimodal.serialize import pack_item
+from renderlayer.settings import Settings
+
+# Decoding and resizing hold about three times the decoded size; together they stay below this many bytes.
+_PIXEL_MEMORY = 1 << 30
+_COPIES = 3
+
+Kwargs = Mapping[str, Any]
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A prompt with its media laid out; `features` is the wire's object."""
+
+    token_ids: list[int]
+    features: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One item with everything known about it but its place."""
+
+    modality: str
+    mm_hash: str
+    fingerprint: str
+    plan: Plan
+    decoded_bytes: int
+
+    @property
+    def slot(self) -> Slot:
+        plan = self.plan
+        return Slot(
+            self.modality, self.mm_hash, self.fingerprint, len(plan.replacement), lambda: pack_item(plan.fields())
+        )
+
+
+def apply(
+    model: Any,
+    settings: Settings,
+    token_ids: list[int],
+    items: Sequence[MediaItem],
+    *,
+    payload: Literal["tensors", "none"] = "tensors",
+    media_io_kwargs: Kwargs | None = None,
+    mm_processor_kwargs: Kwargs | None = None,
+    write: Writer = inline,
+) -> Expanded:
+    """Expand the placeholders of a prompt and describe its media.
+
+    Args:
+        model: the bundle's model: facts, tokenizer, vocabulary.
+        token_ids: the rendered prompt, one unit for each item.
+        items: the media parts in order of appearance.
+        payload: "none" leaves `kwargs_data` and `mm_metadata` null and computes no pixels.
+        media_io_kwargs, mm_processor_kwargs: those of the request.
+        write: gives the string for an item's slot in `kwargs_data`; computes the tensors only if it wants them.
+
+    Raises:
+        BadRequest, NotImplementedHere, Unprocessable: as the catalogue has it (wire.md 1.7).
+    """
+    family = family_of(model)
+    if family is None:
+        raise BadRequest(f"{settings.model} is not a multimodal model")
+    io_kwargs, processor_kwargs = media_io_kwargs or {}, mm_processor_kwargs or {}
+    contents = collect(items, settings)
+    media = open_media(contents, _overlaid(settings.media_io_kwargs, io_kwargs))
+    identity = Identity(
+        settings.mm_hasher_algorithm, settings.model_id_for_hash or settings.model, io_kwargs, processor_kwargs
+    )
+    merged = {**settings.mm_processor_kwargs, **processor_kwargs}
+    print_of_model = fingerprint(model, merged, settings.media_io_kwargs, io_kwargs)
+    entries = [
+        _Entry(
+            item.modality,
+            identity.of(item.modality, medium.identity, item.uuid),
+            _told_apart(print_of_model, identity, item, medium),
+            family.plan(item.modality, medium.media, merged),
+            medium.decoded_bytes,
+        )
+        for item, medium in zip(items, media, strict=True)
+    ]
+    plans = _by_modality((entry.modality, entry.plan) for entry in entries)
+    expanded, ranges = expand(token_ids, {name: family.target(name) for name in plans}, plans, family.join)
+    wanted = payload != "none"
+    features = {
+        "mm_hashes": _by_modality((entry.modality, entry.mm_hash) for entry in entries),
+        "mm_placeholders": {
+            modality: [{"offset": place.offset, "length": place.length} for place in places]
+            for modality, places in ranges.items()
+        },
+        "kwargs_data": _payloads(entries, write) if wanted else None,
+        "mm_metadata": _metadata(entries) if wanted else None,
+    }
+    return Expanded(expanded, features)
+
+
+def _told_apart(print_of_model: str, identity: Identity, item: MediaItem, medium: Medium) -> str:
+    """The fingerprint of an item: a uuid names it whatever its content, so the content joins the fingerprint."""
+    if item.uuid is None:
+        return print_of_model
+    return f"{print_of_model}-{identity.of(item.modality, medium.identity, None)}"
+
+
+def _payloads(entries: Sequence[_Entry], write: Writer) -> dict[str, list[str]]:
+    """The slots of `kwargs_data`; equal items are written once, different ones on all cores that memory allows."""
+    distinct = {(entry.modality, entry.mm_hash, entry.fingerprint): entry for entry in entries}
+    largest = max(entry.decoded_bytes for entry in entries)
+    room = _PIXEL_MEMORY // max(1, _COPIES * largest)
+    workers = max(1, min(len(distinct), os.cpu_count() or 1, room))
+    slots = [entry.slot for entry in distinct.values()]
+    if workers == 1:
+        written = dict(zip(distinct, map(write, slots), strict=True))
+    else:
+        with ThreadPoolExecutor(workers, thread_name_prefix="pixels") as pool:
+            written = dict(zip(distinct, pool.map(write, slots), strict=True))
+    return _by_modality(
+        (entry.modality, written[entry.modality, entry.mm_hash, entry.fingerprint]) for entry in entries
+    )
+
+
+def _metadata(entries: Sequence[_Entry]) -> dict[str, list[str | None]] | None:
+    """Base64 of the metadata fields, null for an item without any; null as a whole when no item has some."""
+    from pybase64 import b64encode_as_string
+
+    packed = [
+        (entry.modality, b64encode_as_string(pack_item(entry.plan.metadata)) if entry.plan.metadata else None)
+        for entry in entries
+    ]
+    return _by_modality(packed) if any(text for _, text in packed) else None
+
+
+def _overlaid(defaults: Kwargs, given: Kwargs) -> dict[str, dict[str, Any]]:
+    """Decoding options by modality, those of the request over the server's."""
+    return {name: {**defaults.get(name, {}), **given.get(name, {})} for name in {**defaults, **given}}
+
+
+def _by_modality(pairs: Iterable[tuple[str, Value]]) -> dict[str, list[Value]]:
+    grouped: dict[str, list[Value]] = {}
+    for modality, value in pairs:
+        grouped.setdefault(modality, []).append(value)
+    return grouped

@@ -1,0 +1,117 @@
+"""What a model family says about its media: placeholders, arithmetic of the layout, fields of an item.
+
+A family turns an item into a `Plan`: the tokens that replace the item's unit in the prompt and the small fields are
+there at once; pixels are computed when `Plan.fields` is called, which is never for `mm_payload: none`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from renderlayer.errors import ConfigurationError
+from renderlayer.multimodal.tensor import Fields
+
+Options = dict[str, Any]
+
+_SECTIONS = frozenset({"images_kwargs", "videos_kwargs", "audio_kwargs", "text_kwargs", "common_kwargs"})
+
+
+class Lexicon(Protocol):
+    """The two things that a family asks of a tokenizer."""
+
+    def id_of(self, piece: str) -> int | None:
+        """The id of an added or special token."""
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a text, without special tokens."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a family is built from.
+
+    Args:
+        config: the model's config.json.
+        image, video, audio: the preprocessor configurations, {} where the model has none.
+        processor: processor_config.json.
+    """
+
+    config: Mapping[str, Any]
+    image: Mapping[str, Any]
+    video: Mapping[str, Any]
+    audio: Mapping[str, Any]
+    processor: Mapping[str, Any]
+    lexicon: Lexicon
+
+    def token(self, piece: str, *config_keys: str) -> int:
+        """The id of a placeholder token: as the configuration gives it, else by its text.
+
+        Raises:
+            ConfigurationError: neither knows it.
+        """
+        for key in config_keys:
+            if isinstance(self.config.get(key), int):
+                return int(self.config[key])
+        found = self.lexicon.id_of(piece)
+        if found is None:
+            raise ConfigurationError(f"the tokenizer has no token {piece!r}")
+        return found
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The layout of one item.
+
+    Args:
+        replacement: the token ids that take the place of the item's target in the prompt.
+        metadata: the fields that are known without pixels and that the engine keeps on the host.
+        fields: computes all fields of the item, in their order on the wire.
+        is_embed: which positions of the replacement receive an embedding; None for all of them.
+    """
+
+    replacement: list[int]
+    metadata: Fields
+    fields: Callable[[], Fields]
+    is_embed: list[bool] | None = None
+
+
+class Family(Protocol):
+    """A model family; one file each in this folder."""
+
+    modalities: Sequence[str]
+    exact: bool  # whether pixels are promised to equal the reference's to the last bit
+
+    def placeholder(self, modality: str, ordinal: int) -> str:
+        """The text that stands for the item in templates of the string format; `ordinal` counts from 1."""
+
+    def target(self, modality: str) -> list[int]:
+        """The token ids that the prompt holds for an item and that its replacement replaces."""
+
+    def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
+        """Lay out one item.
+
+        Args:
+            media: a `Picture`, a `Clip` or a `Sound`.
+            kwargs: processor options, the server's with the request's over them.
+
+        Raises:
+            BadRequest: the item cannot be processed, such as an image of an extreme shape.
+        """
+
+    def join(self, left: int, right: int) -> int | None:
+        """The one token that two neighbours become where a replacement meets the prompt; None for most."""
+
+
+def options(defaults: Mapping[str, Any], kwargs: Mapping[str, Any], section: str) -> Options:
+    """Processor options of one modality: its configuration, flat kwargs over it, its own section last."""
+    flat = {key: value for key, value in kwargs.items() if key not in _SECTIONS}
+    return {**defaults, **flat, **kwargs.get(section, {})}
+
+
+class Unjoined:
+    """For families whose replacements do not merge with their surroundings."""
+
+    def join(self, left: int, right: int) -> int | None:
+        return None

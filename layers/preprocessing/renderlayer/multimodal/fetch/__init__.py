@@ -1,0 +1,76 @@
+"""Step one: bring in the encoded bytes of a request's media (wire.md 4.2).
+
+The only place of this room that does I/O. Remote items are fetched at the same time; each has a deadline of its own
+that covers name resolution, redirects and further attempts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+from renderlayer.errors import BadRequest
+from renderlayer.multimodal.fetch import data_url, http, local, s3
+from renderlayer.multimodal.fetch.budget import Budget, Deadline, unfetchable
+from renderlayer.multimodal.limits import FETCH_SECONDS
+from renderlayer.settings import Settings
+
+_THREADS = 8
+_GRACE = 0.5  # seconds that a fetch may overrun its own deadline before the request stops waiting for it
+
+Wanted = tuple[str, str]  # (modality, url)
+
+
+def fetch_all(wanted: Sequence[Wanted], settings: Settings) -> list[bytes]:
+    """The bytes behind each URL, in order; a URL that occurs twice is fetched once.
+
+    Raises:
+        BadRequest: a URL that this deployment does not follow, or that is malformed.
+        NotImplementedHere: a data URL that is not base64.
+        Unprocessable: the media could not be fetched, or are larger than allowed.
+    """
+    budget = Budget()
+    remote = list(dict.fromkeys(pair for pair in wanted if _scheme(pair[1]) in ("http", "https", "s3")))
+    found = _fetch_remote(remote, settings, budget)
+    return [found[pair] if pair in found else _fetch_here(pair[1], settings) for pair in wanted]
+
+
+def _fetch_remote(remote: Sequence[Wanted], settings: Settings, budget: Budget) -> dict[Wanted, bytes]:
+    if not remote:
+        return {}
+    pool = ThreadPoolExecutor(min(len(remote), _THREADS), thread_name_prefix="media")
+    try:
+        running: dict[Wanted, tuple[Future[bytes], Deadline]] = {}
+        for modality, url in remote:
+            deadline = Deadline(FETCH_SECONDS[modality])
+            fetch = s3.fetch if _scheme(url) == "s3" else http.fetch
+            running[modality, url] = (pool.submit(fetch, url, settings, deadline, budget), deadline)
+        return {pair: _wait(future, deadline) for pair, (future, deadline) in running.items()}
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _wait(future: Future[bytes], deadline: Deadline) -> bytes:
+    try:
+        return future.result(deadline.left() + _GRACE)
+    except TimeoutError as error:
+        raise unfetchable("timed out") from error
+
+
+def _fetch_here(url: str, settings: Settings) -> bytes:
+    scheme = _scheme(url)
+    if scheme == "data":
+        return data_url.decode(url)
+    if scheme == "file":
+        return local.read(url, settings.allowed_local_media_path)
+    raise BadRequest("The URL must be either a HTTP, data or file URL.")
+
+
+def _scheme(url: str) -> str:
+    if url[:5].lower() == "data:":
+        return "data"
+    try:
+        return urlsplit(url).scheme
+    except ValueError as error:
+        raise unfetchable("Invalid URL") from error

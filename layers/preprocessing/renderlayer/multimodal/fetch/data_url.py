@@ -1,0 +1,50 @@
+"""Data URLs: `data:[mime][;params];base64,<data>` with a strict alphabet (wire.md 4.2)."""
+
+from __future__ import annotations
+
+from binascii import Error as Base64Error
+
+from renderlayer.errors import BadRequest, NotImplementedHere
+from renderlayer.multimodal.limits import ITEM_BYTES
+
+
+def split(url: str) -> tuple[str, str]:
+    """(media type, base64 text) of a data URL.
+
+    Raises:
+        BadRequest: there is no comma.
+        NotImplementedHere: the last parameter is not exactly `base64`.
+    """
+    head, comma, text = url[len("data:") :].partition(",")
+    if not comma:
+        raise BadRequest("Invalid data URL: missing ',' separator.")
+    kind, _, encoding = head.rpartition(";")
+    if encoding != "base64" or ";" not in head:
+        raise NotImplementedHere("Only base64 data URLs are supported for now.")
+    return kind.partition(";")[0], text
+
+
+def decode(url: str) -> bytes:
+    """The bytes of a data URL.
+
+    Raises:
+        BadRequest: malformed, or more than an item may have.
+        NotImplementedHere: not base64.
+    """
+    return decode_base64(split(url)[1])
+
+
+def decode_base64(text: str) -> bytes:
+    """Strict base64: no white space, padded.
+
+    Raises:
+        BadRequest: it is not, or it holds more than an item may have.
+    """
+    from pybase64 import b64decode
+
+    if len(text) // 4 * 3 > ITEM_BYTES:
+        raise BadRequest(f"Media in data URLs may have at most {ITEM_BYTES} bytes.")
+    try:
+        return b64decode(text, validate=True)
+    except (Base64Error, ValueError) as error:
+        raise BadRequest(str(error)) from error

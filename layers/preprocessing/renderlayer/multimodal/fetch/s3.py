@@ -1,0 +1,55 @@
+"""s3:// URLs of buckets that the deployment allows, read with its own role."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from renderlayer.errors import BadRequest
+from renderlayer.multimodal.fetch.budget import Budget, Deadline, unfetchable
+from renderlayer.settings import Settings
+
+_CHUNK = 1 << 20
+
+
+def fetch(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> bytes:
+    """The object's content.
+
+    Raises:
+        BadRequest: the bucket is not on the allow-list.
+        Unprocessable: the object is missing, too large, or the store did not answer in time.
+    """
+    parts = urlsplit(url)
+    if parts.netloc not in settings.allowed_media_buckets:
+        raise BadRequest("The s3 URL must name an allowed bucket (setting allowed_media_buckets).")
+    key = unquote(parts.path.lstrip("/"))
+    if not key:
+        raise BadRequest("The s3 URL must name an object.")
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        answer = _client().get_object(Bucket=parts.netloc, Key=key)
+        budget.check_item(int(answer["ContentLength"]))
+        return _read(answer["Body"], deadline, budget)
+    except ClientError as error:
+        raise unfetchable(str(error.response.get("Error", {}).get("Code", "error"))) from error
+    except (BotoCoreError, TimeoutError) as error:
+        raise unfetchable(type(error).__name__) from error
+
+
+@lru_cache(maxsize=1)
+def _client() -> Any:
+    import boto3
+    from botocore.config import Config
+
+    return boto3.client("s3", config=Config(connect_timeout=2, read_timeout=5, retries={"total_max_attempts": 2}))
+
+
+def _read(body: Any, deadline: Deadline, budget: Budget) -> bytes:
+    chunks: list[bytes] = []
+    for chunk in body.iter_chunks(_CHUNK):
+        deadline.require()
+        budget.receive(len(chunk))
+        chunks.append(chunk)
+    return b"".join(chunks)

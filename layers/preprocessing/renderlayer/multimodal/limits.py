@@ -1,0 +1,81 @@
+"""How many items a prompt may hold, and how large media may be (wire.md 1.7, 4.2, 4.3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from renderlayer.errors import BadRequest
+from renderlayer.multimodal.items import MediaItem, is_embeds
+from renderlayer.settings import Settings
+
+ITEM_BYTES = 256 << 20  # one item as it travels (encoded)
+REQUEST_BYTES = 256 << 20  # all downloads of one request together, failed attempts included
+IMAGE_PIXELS = 178_956_970  # width · height of one image
+REQUEST_DECODED_BYTES = 715_827_880  # all decoded media of a request: width · height · 4 an image
+FETCH_SECONDS = {"image": 5.0, "audio": 10.0, "video": 30.0}  # one item, attempts and redirects included
+REDIRECTS = 5
+ATTEMPTS = 3
+
+_DEFAULT_COUNT = 999
+_EMBEDS_OFF = "You must set `--enable-mm-embeds` to input `{0}_embeds`"
+
+
+def check_counts(modalities: Sequence[str], settings: Settings, items: Sequence[MediaItem]) -> None:
+    """Refuse modalities that the model lacks, more items than configured, and embeds that are not enabled.
+
+    Args:
+        modalities: what the model's family can take.
+
+    Raises:
+        BadRequest: param is the modality where a count is exceeded.
+    """
+    counts: Counter[str] = Counter()
+    for item in items:
+        counts[item.modality] += 1
+        most = count_limit(modalities, settings.limit_mm_per_prompt, item.modality)
+        if counts[item.modality] > most:
+            hint = " Set `--limit-mm-per-prompt` to increase this limit if the model supports it." if most else ""
+            raise BadRequest(f"At most {most} {item.modality}(s) may be provided in one prompt.{hint}", item.modality)
+        if is_embeds(item) and not settings.enable_mm_embeds:
+            raise BadRequest(_EMBEDS_OFF.format(item.modality))
+    _check_unmixed(items)
+
+
+def count_limit(modalities: Sequence[str], configured: Mapping[str, Any], modality: str) -> int:
+    """Most items of a modality in one prompt; `configured` is `--limit-mm-per-prompt`."""
+    if modality not in modalities:
+        return 0
+    limit = configured.get(modality, _DEFAULT_COUNT)
+    return int(limit.get("count", _DEFAULT_COUNT) if isinstance(limit, dict) else limit)
+
+
+def check_trust(
+    settings: Settings, media_io_kwargs: Mapping[str, Any] | None, mm_processor_kwargs: Mapping[str, Any] | None
+) -> None:
+    """Refuse processing options in a request unless the deployment trusts its clients with them.
+
+    Raises:
+        BadRequest: param is the offending field.
+    """
+    if settings.trust_request_mm_kwargs:
+        return
+    reasons = {
+        "media_io_kwargs": (media_io_kwargs, "media loading"),
+        "mm_processor_kwargs": (mm_processor_kwargs, "preprocessing"),
+    }
+    for name, (value, what) in reasons.items():
+        if value:
+            raise BadRequest(
+                f"Per-request {name} are disabled by default because they can change multimodal {what} resource "
+                "usage. Start the server with --trust-request-mm-kwargs only when clients are trusted.",
+                name,
+            )
+
+
+def _check_unmixed(items: Sequence[MediaItem]) -> None:
+    kinds: dict[str, bool] = {}
+    for item in items:
+        if kinds.setdefault(item.modality, is_embeds(item)) != is_embeds(item):
+            raise BadRequest(f"Mixing raw {item.modality} and embedding inputs is not allowed")

@@ -1,0 +1,38 @@
+"""What stands in an item's slot of `kwargs_data`: base64 by default, or whatever a writer puts there.
+
+A writer that stores payloads elsewhere computes the tensors only when it does not have them yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One item whose payload is wanted.
+
+    Args:
+        modality: "image", "video" or "audio".
+        mm_hash: the item's hash on the wire.
+        fingerprint: covers everything beside the hash that changes the payload; hash and fingerprint address it.
+        length: number of tokens of the item's placeholder.
+        compute: computes the payload, a MessagePack item (wire.md 4.7); takes as long as decoding does.
+    """
+
+    modality: str
+    mm_hash: str
+    fingerprint: str
+    length: int
+    compute: Callable[[], bytes]
+
+
+Writer = Callable[[Slot], str]
+
+
+def inline(slot: Slot) -> str:
+    """The payload itself, in base64."""
+    from pybase64 import b64encode_as_string
+
+    return str(b64encode_as_string(slot.compute()))

@@ -1,0 +1,66 @@
+"""From planes of bytes to what vision encoders take: patch rows, normalised bfloat16."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renderlayer.multimodal.tensor import Tensor
+
+Planes = NDArray[np.uint8]  # (channels, height, width)
+
+
+def patch_rows(frames: Sequence[Planes], patch: int, merge: int, temporal: int) -> NDArray[np.uint8]:
+    """Cut frames of one size into rows for encoders of the Qwen-VL kind.
+
+    Args:
+        frames: one image, or the frames of a video; the last is repeated to fill a group of `temporal`.
+        patch: edge of a patch in pixels; height and width are multiples of patch · merge.
+        merge: edge in patches of the squares whose patches stand together.
+
+    Returns:
+        (groups · grid height · grid width, channels · temporal · patch²) uint8; the rows of a square are adjacent.
+    """
+    channels, height, width = frames[0].shape
+    groups = -(-len(frames) // temporal)
+    down, across = height // (patch * merge), width // (patch * merge)
+    run = np.dtype((np.void, patch))  # a patch's line moves as one element
+    rows = np.empty((groups, down, across, merge, merge, channels, temporal, patch), run)
+    for index in range(groups * temporal):
+        planes = np.ascontiguousarray(frames[min(index, len(frames) - 1)])
+        lines = planes.view(run).reshape(channels, down, merge, patch, across, merge)
+        rows[index // temporal, ..., index % temporal, :] = lines.transpose(1, 4, 2, 5, 0, 3)
+    return rows.view(np.uint8).reshape(groups * down * merge * across * merge, -1)
+
+
+def normalised(planes: Planes, mean: Sequence[float], std: Sequence[float], rescale: float) -> NDArray[np.uint16]:
+    """(x · rescale − mean) / std in bfloat16, as bit patterns in uint16; same shape.
+
+    The arithmetic is the reference's: mean and std are scaled to the range of bytes in float32, then one subtraction
+    and one division. A byte has 256 values, so each channel is a table.
+    """
+    factor = np.float32(1.0 / rescale)
+    levels = np.arange(256, dtype=np.float32)
+    tables = [
+        bfloat16((levels - np.float32(center) * factor) / (np.float32(spread) * factor))
+        for center, spread in zip(mean, std, strict=True)
+    ]
+    out = np.empty(planes.shape, np.uint16)
+    for channel, table in enumerate(tables):
+        np.take(table, planes[..., channel, :, :], out=out[..., channel, :, :])
+    return out
+
+
+def bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """Round float32 to bfloat16, ties to even; the bit patterns."""
+    bits = np.ascontiguousarray(values).view(np.uint32)
+    rounded: NDArray[np.uint16] = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return rounded
+
+
+def tensor(dtype: str, array: NDArray[np.generic]) -> Tensor:
+    """The array as a tensor of that dtype name, without a copy when it is contiguous."""
+    flat = np.ascontiguousarray(array)
+    return Tensor(dtype, tuple(flat.shape), flat.data.cast("B") if flat.size else b"")

@@ -1,0 +1,55 @@
+"""Antialiased resizing of uint8 images, equal to torch's kernel to the last bit with and without torch.
+
+torch computes it where it is installed and its fixed-point path is active (x86-64 with AVX2); elsewhere
+`fixed_point` does the same arithmetic with numpy, 5 to 40 times slower.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renderlayer.multimodal.pixels import fixed_point
+
+Filter = Literal["bicubic", "bilinear"]
+Image = NDArray[np.uint8]
+
+# The numbers of preprocessor_config.json are Pillow's.
+FILTERS: dict[int, Filter] = {2: "bilinear", 3: "bicubic"}
+
+
+def resize(image: Image, height: int, width: int, method: Filter) -> Image:
+    """Resize.
+
+    Args:
+        image: (height, width, channels) uint8.
+        height, width: the new size.
+
+    Returns:
+        (channels, height, width) uint8, contiguous.
+    """
+    if image.shape[:2] == (height, width):
+        return np.ascontiguousarray(image.transpose(2, 0, 1))
+    torch = _fixed_point_torch()
+    if torch is None:
+        return fixed_point.resize(image, height, width, method)
+    writable = image if image.flags.writeable else image.copy()  # torch warns of memory that it must not write
+    batch = torch.from_numpy(writable).permute(2, 0, 1).unsqueeze(0)
+    resized = torch.nn.functional.interpolate(
+        batch, size=(height, width), mode=method, antialias=True, align_corners=False
+    )
+    planes: Image = resized[0].contiguous().numpy()
+    return planes
+
+
+@lru_cache(maxsize=1)
+def _fixed_point_torch() -> Any:
+    """torch, when it is there and resizes uint8 in fixed point on this processor."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch if torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512") else None

@@ -1,0 +1,121 @@
+"""Items as MessagePack, canonically: one order of fields, slices of this item alone (wire.md 4.7, 4.8).
+
+Equal inputs give equal bytes in every process, so that payloads can be stored under a content address.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from renderlayer.multimodal.tensor import Field, Fields, Tensor
+
+_RAW = 3  # extension type of tensor bytes
+_FIXED_EXTENSIONS = {1: b"\xd4", 2: b"\xd5", 4: b"\xd6", 8: b"\xd7", 16: b"\xd8"}
+
+
+def pack_item(fields: Fields) -> bytes:
+    """One item as `{name: {"data": …, "field": [kind, {params}]}}`."""
+    return b"".join(_item(fields))
+
+
+def _item(fields: Fields) -> Iterator[bytes | memoryview]:
+    yield _head(len(fields), 0x80, 0xDE)
+    for name, field in fields.items():
+        yield from _value(name)
+        yield from _value({"data": field.value, "field": [field.kind, _parameters(field)]})
+
+
+def _parameters(field: Field) -> dict[str, Any]:
+    if field.kind == "batched":
+        return {"keep_on_cpu": field.keep_on_cpu}
+    if field.kind == "shared":
+        return {"keep_on_cpu": field.keep_on_cpu, "batch_size": 1}
+    before: list[list[int | None]] = [[None, None, None]] * field.dim
+    return {
+        "keep_on_cpu": field.keep_on_cpu,
+        "slices": [[*before, [0, _length(field.value, field.dim), None]]],
+        "dim": field.dim,
+    }
+
+
+def _length(value: Any, dim: int) -> int:
+    return int(value.shape[dim]) if isinstance(value, Tensor) else len(value)
+
+
+def _value(value: Any) -> Iterator[bytes | memoryview]:
+    if isinstance(value, Tensor):
+        yield _head(3, 0x90, 0xDC)
+        yield from _value(value.dtype)
+        yield from _value(value.shape)
+        yield _extension_head(_size(value.data))
+        yield value.data
+    elif isinstance(value, dict):
+        yield _head(len(value), 0x80, 0xDE)
+        for key, entry in value.items():
+            yield from _value(key)
+            yield from _value(entry)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        yield _head(len(value), 0x90, 0xDC)
+        for entry in value:
+            yield from _value(entry)
+    else:
+        yield _scalar(value)
+
+
+def _scalar(value: Any) -> bytes:
+    if value is None:
+        return b"\xc0"
+    if isinstance(value, bool):
+        return b"\xc3" if value else b"\xc2"
+    if isinstance(value, int):
+        return _integer(value)
+    if isinstance(value, float):
+        return struct.pack(">Bd", 0xCB, value)
+    if isinstance(value, str):
+        return _text(value.encode())
+    raise TypeError(f"{type(value).__name__} cannot be a field's value")
+
+
+def _integer(value: int) -> bytes:
+    if 0 <= value < 0x80:
+        return bytes([value])
+    if -0x20 <= value < 0:
+        return struct.pack(">b", value)
+    unsigned = ((0xCC, ">BB", 8), (0xCD, ">BH", 16), (0xCE, ">BI", 32), (0xCF, ">BQ", 64))
+    signed = ((0xD0, ">Bb", 7), (0xD1, ">Bh", 15), (0xD2, ">Bi", 31), (0xD3, ">Bq", 63))
+    tag, form, _ = next(row for row in (unsigned if value > 0 else signed) if abs(value) < 1 << row[2])
+    return struct.pack(form, tag, value)
+
+
+def _text(data: bytes) -> bytes:
+    size = len(data)
+    if size < 32:
+        return bytes([0xA0 | size]) + data
+    if size < 1 << 8:
+        return struct.pack(">BB", 0xD9, size) + data
+    return struct.pack(">BI", 0xDB, size) + data
+
+
+def _head(count: int, short: int, long: int) -> bytes:
+    """The head of a map or array; `long` is the tag with 16 bits of length, the next one that with 32."""
+    if count < 16:
+        return bytes([short | count])
+    if count < 1 << 16:
+        return struct.pack(">BH", long, count)
+    return struct.pack(">BI", long + 1, count)
+
+
+def _extension_head(size: int) -> bytes:
+    if size in _FIXED_EXTENSIONS:
+        return _FIXED_EXTENSIONS[size] + bytes([_RAW])
+    if size < 1 << 8:
+        return struct.pack(">BBB", 0xC7, size, _RAW)
+    if size < 1 << 16:
+        return struct.pack(">BHB", 0xC8, size, _RAW)
+    return struct.pack(">BIB", 0xC9, size, _RAW)
+
+
+def _size(data: bytes | memoryview) -> int:
+    return data.nbytes if isinstance(data, memoryview) else len(data)

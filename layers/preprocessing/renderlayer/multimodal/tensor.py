@@ -1,0 +1,46 @@
+"""Tensors and fields of a multimodal item, independent of numpy and torch (wire.md 4.7)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Kind = Literal["batched", "flat", "shared"]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A dense tensor: torch's dtype name, its shape, and the bytes, row-major and little-endian."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes | memoryview
+
+
+@dataclass(frozen=True)
+class Field:
+    """A named value of an item and how the engine batches it.
+
+    Args:
+        value: a tensor, a list of tensors, or plain numbers and strings.
+        kind: "batched" (rows are stacked), "flat" (items are concatenated along `dim`), "shared".
+        keep_on_cpu: the engine reads it on the host; such fields are the item's metadata on the wire.
+        dim: the axis along which flat items are concatenated.
+    """
+
+    value: Any
+    kind: Kind
+    keep_on_cpu: bool = False
+    dim: int = 0
+
+
+Fields = Mapping[str, Field]
+
+
+def int64(values: int | Sequence[int]) -> Tensor:
+    """A tensor of a number (no dimension) or of a list of numbers (one dimension)."""
+    if isinstance(values, int):
+        return Tensor("int64", (), struct.pack("<q", values))
+    return Tensor("int64", (len(values),), struct.pack(f"<{len(values)}q", *values))
