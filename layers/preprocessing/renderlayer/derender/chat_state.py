@@ -1,0 +1,125 @@
+"""A chat stream between two calls: from the stream state to a sequence, and back (wire.md 6.1, 6.6, 6.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from renderlayer.derender import checks
+from renderlayer.derender.detokenize import Detokenizer, continued
+from renderlayer.derender.logprobs import TokenTexts
+from renderlayer.derender.options import NO_REQUEST
+from renderlayer.derender.output import Output, OutputDecoder
+from renderlayer.derender.reading import Parsing, configured, reading_of
+from renderlayer.derender.sequences import ChatSequence
+from renderlayer.derender.state import Resume, seal, unseal
+from renderlayer.errors import BadRequest
+from renderlayer.render.server import Server
+from renderlayer.wire.derender import DerenderChatStreamRequest, DerenderStreamState
+
+ENDPOINT = "chat"
+
+
+def resumed(body: DerenderChatStreamRequest, server: Server) -> ChatSequence:
+    """The sequence that a chunk continues, or begins.
+
+    Raises:
+        BadRequest: the request has stop strings, the chunk has several choices, something that the first chunk must
+            bring is missing, the state is not ours, or the stream is longer than the context.
+    """
+    checks.check_no_stop(body.chat_request)
+    state, chunk = body.stream_state or DerenderStreamState(), body.generate_chunk
+    prompt = chunk.prompt_token_ids if body.prompt_token_ids is None else body.prompt_token_ids
+    resume = None if state.resume is None else unseal(state.resume, ENDPOINT, server)
+    if not configured(server):
+        sequence = _plain(body, prompt, resume, server)
+    elif resume is not None:
+        sequence = _parsed(resume, server)
+    else:
+        sequence = _first_parsed(body, state, prompt, server)
+    sequence.role_sent = state.role_sent
+    sequence.called = state.tools_streamed
+    sequence.context = list(state.logprob_context_token_ids)
+    checks.check_one_choice(len(chunk.choices), "derender_chat_stream")
+    checks.check_chunk(chunk, server)
+    delta = sum(len(choice.token_ids or ()) for choice in chunk.choices)
+    checks.check_total(sequence.total + len(state.output_token_ids), delta, server)
+    if state.output_token_ids and sequence.parsing is not None:
+        _replay(sequence, state.output_token_ids)
+    return sequence
+
+
+def saved(sequence: ChatSequence, body: DerenderChatStreamRequest, server: Server) -> dict[str, Any]:
+    """The state for the next chunk."""
+    state = body.stream_state or DerenderStreamState()
+    changes: dict[str, Any] = {
+        "role_sent": sequence.role_sent,
+        "tools_streamed": sequence.called,
+        "logprob_context_token_ids": sequence.context,
+    }
+    resume: Resume | None = None
+    if sequence.parsing is None:
+        pieces, read = sequence.decoder.detokenizer.pieces()
+        changes |= {"prev_tokens": pieces, "prefix_offset": 0, "read_offset": read}
+        if sequence.options != NO_REQUEST:
+            resume = Resume(options=sequence.options)
+    elif sequence.parsing.begun:
+        window, read = sequence.decoder.detokenizer.token_ids()
+        changes |= {"output_token_ids": [], "output_chunk_lens": [], "last_tool_call_ids": []}
+        resume = Resume(
+            options=sequence.options,
+            tokens=sequence.total,
+            window=window,
+            read=read,
+            parser=sequence.parsing.state,
+        )
+    changes["resume"] = None if resume is None else seal(resume, ENDPOINT, server)
+    return state.model_copy(update=changes).dumped()
+
+
+def _plain(
+    body: DerenderChatStreamRequest, prompt: Sequence[int] | None, resume: Resume | None, server: Server
+) -> ChatSequence:
+    options = NO_REQUEST if resume is None else resume.options
+    if body.chat_request is not None:
+        options = reading_of(body.chat_request, prompt, "", server).options
+    detokenizer = continued(body.stream_state, options.skip_special, prompt, server.model.vocabulary)
+    decoder = OutputDecoder(detokenizer, options, server)
+    return ChatSequence(options, decoder, TokenTexts(server.model), total=len(prompt or ()))
+
+
+def _parsed(resume: Resume, server: Server) -> ChatSequence:
+    if resume.parser is None:
+        raise BadRequest("invalid stream_state: resume lacks a parser's state")
+    detokenizer = Detokenizer(server.model.vocabulary, resume.options.skip_special, resume.window, 0, resume.read)
+    return ChatSequence(
+        resume.options,
+        OutputDecoder(detokenizer, resume.options, server),
+        TokenTexts(server.model),
+        Parsing(server.parser, resume.parser, begun=True),
+        resume.tokens,
+    )
+
+
+def _first_parsed(
+    body: DerenderChatStreamRequest, state: DerenderStreamState, prompt: Sequence[int] | None, server: Server
+) -> ChatSequence:
+    index = body.generate_chunk.choices[0].index if body.generate_chunk.choices else 0
+    reading = reading_of(body.chat_request, prompt, body.generate_chunk.request_id, server)
+    if prompt is None:
+        raise BadRequest(
+            "prompt_token_ids is required when a tool or reasoning parser is configured. Without it nobody can tell "
+            "whether the prompt left reasoning open (e.g. a chat template that pre-opens <think>), and reasoning "
+            "would be taken for content."
+        )
+    detokenizer = Detokenizer.after_prompt(server.model.vocabulary, reading.options.skip_special, prompt)
+    decoder = OutputDecoder(detokenizer, reading.options, server)
+    return ChatSequence(reading.options, decoder, TokenTexts(server.model), reading.begin(index), total=len(prompt))
+
+
+def _replay(sequence: ChatSequence, token_ids: Sequence[int]) -> None:
+    """Read again what a server that replays its streams has already told, and tell nothing of it."""
+    assert sequence.parsing is not None
+    push = sequence.decoder.detokenizer.push
+    sequence.parsing.step(Output([(token_id, push(token_id)) for token_id in token_ids], None), finished=False)
+    sequence.total += len(token_ids)

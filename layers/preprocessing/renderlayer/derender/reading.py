@@ -1,0 +1,106 @@
+"""How a request's answers are read: which parser, if any, and what it is told of the request (wire.md 6.2, 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from renderlayer.derender.options import NO_REQUEST, Options, chat_options
+from renderlayer.derender.output import Output
+from renderlayer.errors import BadRequest
+from renderlayer.parsers.events import Answer, Conversation, Event, State
+from renderlayer.render.chat import chat_kwargs
+from renderlayer.render.server import Server
+from renderlayer.wire.chat import ChatCompletionRequest
+
+if TYPE_CHECKING:
+    from renderlayer.parsers import Parser
+
+
+def configured(server: Server) -> bool:
+    """Whether a tool or a reasoning parser reads the answers."""
+    return any(server.parsers)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The parser and the request's part in it; without a parser the text is the content."""
+
+    options: Options
+    parser: Parser | None = None
+    conversation: Conversation | None = None
+
+    def answer(self, output: Output, index: int) -> Answer:
+        """Read a whole choice."""
+        if self.parser is None:
+            return Answer(reasoning=None, content=output.text, calls=[])
+        return self.parser.parse(self._of_choice(index), output.pieces)
+
+    def begin(self, index: int) -> Parsing | None:
+        """Begin to read a choice in parts; None without a parser."""
+        if self.parser is None:
+            return None
+        return Parsing(self.parser, self.parser.start(self._of_choice(index)))
+
+    def _of_choice(self, index: int) -> Conversation:
+        assert self.conversation is not None
+        return replace(self.conversation, seed=f"{self.conversation.seed}:{index}")
+
+
+def reading_of(
+    request: ChatCompletionRequest | None, prompt: Sequence[int] | None, answer_id: str, server: Server
+) -> Reading:
+    """How the answers to a chat request are read.
+
+    Args:
+        prompt: the prompt's token ids, if known.
+        answer_id: names the answer. Tool-call ids derive from it and from the prompt: they repeat when a call is
+            repeated, and differ from turn to turn where a client reuses its request id.
+
+    Raises:
+        BadRequest: there is a parser, but no request that tells how to use it.
+    """
+    if not configured(server):
+        return Reading(NO_REQUEST if request is None else chat_options(request))
+    if request is None:
+        raise BadRequest(
+            "chat_request is required when a tool or reasoning parser is configured because plain detokenization "
+            "would leak raw parser markup into content."
+        )
+    parser = server.parser
+    calls = [message.get("tool_calls") or () for message in request.messages if message["role"] == "assistant"]
+    conversation = Conversation(
+        tools=request.tool_dicts(),
+        tool_choice=request.choice(),
+        chat_template_kwargs=chat_kwargs(request, server),
+        prompt_token_ids=prompt,
+        history_tool_calls=sum(map(len, calls)),
+        seed=f"{answer_id}:{hash(tuple(prompt or ()))}",
+    )
+    options = chat_options(request, parsed=True, keep_calls=parser.keeps_calls(conversation))
+    return Reading(options, parser, conversation)
+
+
+class Parsing:
+    """A parser in the middle of an answer.
+
+    Attributes:
+        state: the parser's state.
+        begun: whether it has read anything.
+    """
+
+    def __init__(self, parser: Parser, state: State, begun: bool = False) -> None:
+        self._parser = parser
+        self.state = state
+        self.begun = begun
+
+    def step(self, output: Output, finished: bool) -> list[Event]:
+        """What the tokens add, and with the last of them what was held back."""
+        events: list[Event] = []
+        if output.pieces:
+            self.begun = True
+            events, self.state = self._parser.feed(self.state, output.pieces)
+        if finished and self.begun:
+            events = [*events, *self._parser.finish(self.state)]
+        return events

@@ -1,0 +1,96 @@
+"""What a stream carries between two calls beside the reference's own fields: the `resume` string of the stream state.
+
+It holds all that the first chunk decided, so that later chunks need not bring the prompt and the request again: the
+request's options and, where a parser reads the answer, the parser's state and the detokenizer's window. Its form is
+
+    1.<base64url of a 6-byte digest and deflated JSON>
+
+The digest covers the model and its parsers. It tells a damaged or a foreign string from one of ours; it is no
+signature, so what is inside is checked as any input is.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import zlib
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from renderlayer.derender.options import NO_REQUEST, Options
+from renderlayer.errors import BadRequest
+from renderlayer.render.server import Server
+from renderlayer.wire._base import Body
+from renderlayer.wire.derender import RESUME_LENGTH, WINDOW_PIECES, NonNegative
+
+VERSION = "1."
+DIGEST_BYTES = 6
+INFLATED_BYTES = 1 << 20
+_KNOWN = b'{"options":{"skip_special":false,"keep_calls":true},"tokens":1000,"window":[],"read":1,"parser":{}}'
+
+
+class Resume(Body):
+    """The inside of a resume string.
+
+    Attributes:
+        tokens: prompt and output tokens so far; only counted where a parser is configured.
+        window, read: the detokenizer's window as token ids, and how many of them have been emitted.
+        parser: the parser's state; None where none is configured.
+    """
+
+    options: Options = NO_REQUEST
+    tokens: NonNegative = 0
+    window: Annotated[list[int], Field(max_length=WINDOW_PIECES)] = Field(default_factory=list)
+    read: NonNegative = 0
+    parser: dict[str, Any] | None = None
+
+
+def seal(resume: Resume, endpoint: str, server: Server) -> str:
+    """The string for a stream state.
+
+    Args:
+        endpoint: "chat" or "completion"; a string of one is refused by the other.
+    """
+    inside = json.dumps(resume.model_dump(exclude_defaults=True), separators=(",", ":")).encode()
+    deflate = zlib.compressobj(level=6, wbits=-15, zdict=_KNOWN)
+    packed = deflate.compress(inside) + deflate.flush()
+    return VERSION + base64.urlsafe_b64encode(_digest(packed, endpoint, server) + packed).rstrip(b"=").decode()
+
+
+def unseal(text: str, endpoint: str, server: Server) -> Resume:
+    """The inverse of `seal`.
+
+    Raises:
+        BadRequest: the string is damaged, or was made for another model, endpoint or version.
+    """
+    if not text.startswith(VERSION) or len(text) > RESUME_LENGTH:
+        raise BadRequest("invalid stream_state: resume has an unknown form")
+    try:
+        raw = base64.b64decode(text[len(VERSION) :] + "==", altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raise BadRequest("invalid stream_state: resume is damaged") from None
+    digest, packed = raw[:DIGEST_BYTES], raw[DIGEST_BYTES:]
+    if digest != _digest(packed, endpoint, server):
+        raise BadRequest("invalid stream_state: resume is damaged, or was made for another model or endpoint")
+    return _inside(packed)
+
+
+def _inside(packed: bytes) -> Resume:
+    inflate = zlib.decompressobj(wbits=-15, zdict=_KNOWN)
+    try:
+        inside = inflate.decompress(packed, INFLATED_BYTES)
+        return Resume.model_validate(json.loads(inside))
+    except (zlib.error, ValueError, RecursionError, ValidationError):
+        raise BadRequest("invalid stream_state: resume is malformed") from None
+
+
+def _digest(packed: bytes, endpoint: str, server: Server) -> bytes:
+    made_for = "\0".join([endpoint, server.model.facts.fingerprint, *server.parsers])
+    return hashlib.blake2b(packed, digest_size=DIGEST_BYTES, salt=b"resume", key=_key(made_for)).digest()
+
+
+def _key(made_for: str) -> bytes:
+    return hashlib.blake2b(made_for.encode(), digest_size=32).digest()
