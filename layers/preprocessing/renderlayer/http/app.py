@@ -49,7 +49,7 @@ def create_app(
     """
     settings = settings or Settings.from_environment()
     server = server or Server.open(settings)
-    app = FastAPI(title="renderlayer", version=__version__, root_path=settings.root_path)
+    app = FastAPI(title="renderlayer", version=__version__)
     app.state.server = server
     for route in ROUTES:
         if route.part in parts:
@@ -59,7 +59,7 @@ def create_app(
     app.add_exception_handler(UnicodeEncodeError, _on_surrogate)
     app.add_exception_handler(Exception, _on_crash)
     if settings.api_key:
-        app.add_middleware(RequireKey, keys=settings.api_key, root_path=settings.root_path)
+        app.add_middleware(RequireKey, keys=settings.api_key)
     if settings.enable_request_id_headers:
         app.add_middleware(EchoRequestId)
     return app

@@ -1,0 +1,79 @@
+"""What `template.yaml` deploys: the functions, and the routes of the HTTP API that lead to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+FUNCTION = "AWS::Serverless::Function"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the template.
+
+    Attributes:
+        name: its logical id.
+        module: the Python module of its handler, from the root of the repository.
+        attribute: the handler's name in that module.
+    """
+
+    name: str
+    module: str
+    attribute: str
+
+
+@dataclass(frozen=True)
+class Template:
+    """Functions by logical id, and the function's id for each (method, path).
+
+    The method ANY stands for every method, the path None for every path that has no route of its own.
+    """
+
+    functions: Mapping[str, Function]
+    routes: Mapping[tuple[str, str | None], str]
+
+    def function_for(self, method: str, path: str) -> str | None:
+        """Id of the function that answers a request, as API Gateway picks it: the most specific route wins."""
+        wanted = ((method, path), ("ANY", path), ("ANY", None))
+        return next((self.routes[route] for route in wanted if route in self.routes), None)
+
+
+def read(path: Path = TEMPLATE) -> Template:
+    """Read functions and HTTP API routes out of a SAM template."""
+    document = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # a SafeLoader
+    handler = document["Globals"]["Function"]["Handler"]
+    functions: dict[str, Function] = {}
+    routes: dict[tuple[str, str | None], str] = {}
+    for name, resource in document["Resources"].items():
+        if resource["Type"] != FUNCTION:
+            continue
+        properties = resource["Properties"]
+        module, _, attribute = properties.get("Handler", handler).rpartition(".")
+        functions[name] = Function(name, ".".join([*Path(properties["CodeUri"]).parts, module]), attribute)
+        for event in properties.get("Events", {}).values():
+            if event["Type"] == "HttpApi":
+                route = event["Properties"]
+                routes[route.get("Method", "ANY").upper(), route.get("Path")] = name
+    return Template(functions, routes)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with CloudFormation's short tags (`!Ref`, `!Sub`, …), whose arguments are kept as they stand."""
+
+
+def _argument(loader: _Loader, suffix: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.ScalarNode):
+        return loader.construct_scalar(node)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node)
+    assert isinstance(node, yaml.MappingNode)
+    return loader.construct_mapping(node)
+
+
+_Loader.add_multi_constructor("!", _argument)

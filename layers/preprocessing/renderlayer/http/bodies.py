@@ -1,0 +1,160 @@
+"""ASGI middleware for what travels: bounded request bodies, gzip both ways, and the largest answer a host can carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from renderlayer.errors import PayloadTooLarge, RenderLayerError
+from renderlayer.http.body import error_response, too_large
+from renderlayer.http.encoding import (
+    accepts_gzip,
+    compressed,
+    decompressed,
+    size_as_base64,
+    size_as_text,
+)
+
+WORTH_IT = 64 << 10
+"""Bytes from which an answer is compressed: below, a network inside a region is faster than the compression."""
+LARGE = 1 << 20
+"""Bytes from which an answer is compressed in a worker thread, so that a server goes on serving meanwhile."""
+DRAINED = 4
+"""How many times the limit of an oversized body is read and dropped, so that its sender gets to read the answer."""
+
+
+class Bodies:
+    """Wraps an application.
+
+    Requests: the body is read whole, to at most `max_request_bytes`, and `Content-Encoding: gzip` is undone under the
+    same limit; a larger one gets 413, a broken one 400.
+
+    Answers: compressed where the caller accepts it and it is worth it. Where `response_limit(scope)` names the most
+    bytes that the host carries, counted as a function returns them (JSON string or base64), an answer beyond it is
+    compressed unless the caller forbids it; where that is not enough it becomes a 413 that says what to do.
+
+    An answer that the application streams (more than one body message) passes through untouched.
+    """
+
+    def __init__(
+        self, app: ASGIApp, max_request_bytes: int, response_limit: Callable[[Scope], int | None] = lambda scope: None
+    ) -> None:
+        self._app = app
+        self._max_request_bytes = max_request_bytes
+        self._response_limit = response_limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        try:
+            body = await read_body(scope, receive, self._max_request_bytes)
+            body = decompressed(body, header(scope, b"content-encoding") or "", self._max_request_bytes)
+        except RenderLayerError as error:
+            return await refusal(error)(scope, receive, send)
+        answer = _Answer(send, accepts_gzip(header(scope, b"accept-encoding")), self._response_limit(scope))
+        return await self._app(scope, _replayed(body, receive), answer)
+
+
+class _Answer:
+    """Holds the start of an answer back until its body shows whether the answer must change."""
+
+    def __init__(self, send: Send, gzip: bool | None, limit: int | None) -> None:
+        self._send = send
+        self._gzip = gzip
+        self._limit = limit
+        self._start: Message | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        start, self._start = self._start, None
+        if start is None or message.get("more_body", False):
+            if start is not None:
+                await self._send(start)
+            await self._send(message)
+            return
+        await self._whole(start, message.get("body", b""))
+
+    async def _whole(self, start: Message, body: bytes) -> None:
+        fits = self._limit is None or size_as_text(body) <= self._limit
+        large = len(body) >= WORTH_IT
+        if (large and self._gzip) or (not fits and self._gzip is not False):
+            body = compressed(body) if len(body) < LARGE else await run_in_threadpool(compressed, body)
+            fits = self._limit is None or size_as_base64(body) <= self._limit
+            start["headers"] = [*_without_length(start), (b"content-encoding", b"gzip"), _length(body)]
+        if not fits:
+            response = error_response(self._too_large())
+            start["status"], start["headers"], body = response.status_code, response.raw_headers, bytes(response.body)
+        if large:
+            start["headers"] = [*start["headers"], (b"vary", b"accept-encoding")]
+        await self._send(start)
+        await self._send({"type": "http.response.body", "body": body})
+
+    def _too_large(self) -> PayloadTooLarge:
+        compress = ", or send Accept-Encoding: gzip" if self._gzip is False else ""
+        return PayloadTooLarge(
+            f"The answer is larger than the {self._limit} bytes that can be returned here. Ask for multimodal payloads "
+            f'by reference or not at all (mm_payload "reference" or "none"){compress}.'
+        )
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """The whole request body.
+
+    An oversized body is read on, and dropped, to a few times the limit, since a sender that cannot finish sees a broken
+    connection where the answer should be. One that waits for leave to send (`Expect: 100-continue`) is not read at all.
+
+    Raises:
+        PayloadTooLarge: more than `limit` bytes, stated or sent.
+    """
+    stated = header(scope, b"content-length") or ""
+    oversized = stated.isdigit() and int(stated) > limit
+    if oversized and header(scope, b"expect") is not None:
+        raise too_large(limit)
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more and size <= limit * DRAINED:
+        message = await receive()
+        part, more = message.get("body", b""), message.get("more_body", False)
+        size += len(part)
+        if size > limit:
+            oversized = True
+            parts.clear()
+        elif not oversized:
+            parts.append(part)
+    if oversized:
+        raise too_large(limit)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def refusal(error: RenderLayerError) -> Response:
+    """The answer to a request whose body was not taken; closes the connection, where the rest of it may still come."""
+    response = error_response(error)
+    response.headers["connection"] = "close"
+    return response
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """The first header of that (lower-case) name."""
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name), None)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return replay
+
+
+def _length(body: bytes) -> tuple[bytes, bytes]:
+    return b"content-length", str(len(body)).encode()
+
+
+def _without_length(start: Message) -> list[tuple[bytes, bytes]]:
+    return [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]

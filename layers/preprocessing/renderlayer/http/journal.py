@@ -1,0 +1,120 @@
+"""One structured line a request: who asked, how it ended, how long it took, how many tokens. Never what was said.
+
+The line is a record of CloudWatch's embedded metric format: its metrics (duration, tokens, errors, cold starts) are
+graphed and alarmed on, its other keys are searched. Other modules log through `logging.getLogger(__name__)`; those
+lines come out as JSON with the same request ids.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Mapping
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from renderlayer.http.bodies import header
+from renderlayer.http.counts import COUNTS
+
+NAMESPACE = "renderlayer"
+LONGEST = 200
+"""Characters of a path or a request id that are logged."""
+
+_COUNTED = {
+    "prompt_tokens": ("PromptTokens", MetricUnit.Count),
+    "completion_tokens": ("CompletionTokens", MetricUnit.Count),
+}
+
+
+class Journal:
+    """ASGI middleware that writes the line.
+
+    Args:
+        app: the application.
+        service: name of the function, the one dimension of its metrics.
+    """
+
+    def __init__(self, app: ASGIApp, service: str) -> None:
+        self._app = app
+        self._service = service
+        self._logger = Logger(service=NAMESPACE, location=None)
+        self._cold = True
+        self._lock = threading.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = time.perf_counter()
+        answer = _Watch(send)
+        ids = request_ids(scope)
+        scope[COUNTS] = {}
+        self._logger.thread_safe_append_keys(**ids)
+        try:
+            await self._app(scope, receive, answer)
+        finally:
+            self._logger.thread_safe_clear_keys()
+        milliseconds = (time.perf_counter() - began) * 1e3
+        self._write(scope, ids, answer, milliseconds)
+
+    def _write(self, scope: Scope, ids: Mapping[str, str], answer: _Watch, milliseconds: float) -> None:
+        counts: dict[str, int] = scope[COUNTS]
+        status = answer.status or 500
+        line = EphemeralMetrics(namespace=NAMESPACE, service=self._service)
+        line.add_metric("Duration", MetricUnit.Milliseconds, round(milliseconds, 3))
+        for name, value in counts.items():
+            if name in _COUNTED:
+                line.add_metric(*_COUNTED[name], value)
+        line.add_metric("ClientErrors", MetricUnit.Count, 400 <= status < 500)
+        line.add_metric("ServerErrors", MetricUnit.Count, status >= 500)
+        cold = self._first()
+        line.add_metric("ColdStarts", MetricUnit.Count, cold)
+        searched = {
+            "level": "INFO",
+            "message": "request",
+            **ids,
+            "method": scope["method"],
+            "path": scope["path"][:LONGEST],
+            "status": status,
+            "duration_ms": round(milliseconds, 3),
+            "response_bytes": answer.size,
+            "cold_start": cold,
+            **counts,
+        }
+        for name, value in searched.items():
+            line.add_metadata(name, value)
+        # one write, so that lines of concurrent requests do not mix
+        sys.stdout.write(json.dumps(line.serialize_metric_set(), separators=(",", ":")) + "\n")
+
+    def _first(self) -> bool:
+        with self._lock:
+            cold, self._cold = self._cold, False
+        return cold
+
+
+class _Watch:
+    """Passes messages on and keeps the status and the size of the answer."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status: int | None = None
+        self.size = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        self.size += len(message.get("body", b""))
+        await self._send(message)
+
+
+def request_ids(scope: Scope) -> dict[str, str]:
+    """The ids under which a request is known: to its caller, to the gateway before the function, to Lambda."""
+    context = scope["aws.event"].get("requestContext", {})
+    found = {
+        "request_id": header(scope, b"x-request-id") or context.get("requestId"),
+        "gateway_request_id": context.get("requestId"),
+        "function_request_id": getattr(scope["aws.context"], "aws_request_id", None),
+        "trace_id": header(scope, b"traceparent") or header(scope, b"x-amzn-trace-id"),
+    }
+    return {name: value[:LONGEST] for name, value in found.items() if value}

@@ -1,0 +1,31 @@
+"""Path prefixes that a gateway leaves in front of the routes."""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class UnderPrefix:
+    """ASGI middleware that tells the application which beginning of the path is not part of its routes.
+
+    Requests without the prefix are served as well. Behind an HTTP API with a named stage, the stage is the prefix.
+
+    Args:
+        app: the application.
+        prefix: such as "/render" (`settings.root_path`); empty for none.
+    """
+
+    def __init__(self, app: ASGIApp, prefix: str) -> None:
+        self._app = app
+        self._prefix = prefix.rstrip("/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        prefix = self._prefix or _stage(scope)
+        if prefix and scope["type"] == "http":
+            scope["root_path"] = prefix
+        await self._app(scope, receive, send)
+
+
+def _stage(scope: Scope) -> str:
+    context = scope.get("aws.event", {}).get("requestContext", {})
+    return "/" + context["stage"] if "stage" in context else ""

@@ -1,0 +1,93 @@
+"""An ASGI application under uvicorn, for containers, Kubernetes and laptops (`renderlayer serve MODEL`)."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import socket
+import sys
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from renderlayer.settings import Settings, add_flags
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+KEEP_ALIVE = 120
+"""Seconds that an idle connection is kept: longer than the 90 s of the pools of the routers that call."""
+GRACE = 10
+"""Seconds that requests under way get to finish after a signal to stop."""
+LARGEST_HEADERS = 4 << 20
+"""Bytes of request line and headers, as the reference takes them (wire.md 1.3)."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the model, the flags of the settings and the address to listen on."""
+    add_flags(parser)
+    add_address(parser)
+
+
+def add_address(parser: argparse.ArgumentParser) -> None:
+    """Add `--host` and `--port`."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8000, help="port; 0 takes a free one (default: %(default)s)")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Serve every route of the wire from this process until SIGINT or SIGTERM.
+
+    Raises:
+        ConfigurationError: the settings or the model cannot work.
+    """
+    from renderlayer.http.app import create_app
+    from renderlayer.http.bodies import Bodies
+    from renderlayer.http.contain import Contain
+    from renderlayer.http.prefix import UnderPrefix
+
+    exit_on_signals()
+    settings = Settings.from_arguments(arguments)
+    app = Contain(UnderPrefix(Bodies(create_app(settings), settings.max_body_bytes), settings.root_path))
+    run(app, arguments.host, arguments.port, f"serving {settings.model}")
+
+
+def run(app: ASGIApp, host: str, port: int, doing: str) -> None:
+    """Serve `app` and print one line once it answers; returns after a graceful stop."""
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        lifespan="off",
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=GRACE,
+        h11_max_incomplete_event_size=LARGEST_HEADERS,
+    )
+    _Server(config, doing).run()
+
+
+def exit_on_signals() -> None:
+    """Make SIGINT and SIGTERM end the process with status 0, after whatever shuts it down in order."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        sys.exit(0)
+
+    signal.signal(signal.SIGINT, leave)
+    signal.signal(signal.SIGTERM, leave)
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, doing: str) -> None:
+        super().__init__(config)
+        self._doing = doing
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            port = self.servers[0].sockets[0].getsockname()[1]
+            host = f"[{self.config.host}]" if ":" in self.config.host else self.config.host
+            print(f"renderlayer is {self._doing} on http://{host}:{port}", flush=True)
