@@ -20,6 +20,7 @@ from renderlayer.multimodal import MediaItem, modality_of
 class FolderFacts:
     config: dict[str, Any]
     processor: dict[str, Any]
+    fingerprint: str = ""
 
 
 @dataclass(eq=False)

@@ -7,11 +7,11 @@ and Pillow are imported by the step that needs them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal import limits
-from renderlayer.multimodal.apply import Expanded, apply
+from renderlayer.multimodal.apply import Expanded, apply, not_multimodal
 from renderlayer.multimodal.items import PART_TYPES, MediaItem, modality_of
 from renderlayer.multimodal.limits import check_trust
 from renderlayer.multimodal.model import family_of
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-def placeholder(model: Any, modality: str, ordinal: int) -> str:
+def placeholder(model: Model, modality: str, ordinal: int) -> str:
     """The text that stands for an item in a template of the string format; `ordinal` counts from 1 (wire.md 3.3).
 
     Raises:
@@ -46,7 +46,7 @@ def placeholder(model: Any, modality: str, ordinal: int) -> str:
     return family.placeholder(modality, ordinal)
 
 
-def check_counts(model: Any, settings: Settings, items: Sequence[MediaItem]) -> None:
+def check_counts(model: Model, settings: Settings, items: Sequence[MediaItem]) -> None:
     """Refuse media for a text model, unsupported modalities, and more items than allowed (wire.md 1.7).
 
     Raises:
@@ -56,5 +56,5 @@ def check_counts(model: Any, settings: Settings, items: Sequence[MediaItem]) -> 
         return
     family = family_of(model)
     if family is None:
-        raise BadRequest(f"{settings.model} is not a multimodal model")
+        raise not_multimodal(settings)
     limits.check_counts(family.modalities, settings, items)

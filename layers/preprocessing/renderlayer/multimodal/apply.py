@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.collect import collect
 from renderlayer.multimodal.expand import expand
@@ -58,7 +59,7 @@ class _Entry:
 
 
 def apply(
-    model: Any,
+    model: Model,
     settings: Settings,
     token_ids: list[int],
     items: Sequence[MediaItem],
@@ -83,7 +84,7 @@ def apply(
     """
     family = family_of(model)
     if family is None:
-        raise BadRequest(f"{settings.model} is not a multimodal model")
+        raise not_multimodal(settings)
     io_kwargs, processor_kwargs = media_io_kwargs or {}, mm_processor_kwargs or {}
     contents = collect(items, settings)
     media = open_media(contents, _overlaid(settings.media_io_kwargs, io_kwargs))
@@ -115,6 +116,11 @@ def apply(
         "mm_metadata": _metadata(entries) if wanted else None,
     }
     return Expanded(expanded, features)
+
+
+def not_multimodal(settings: Settings) -> BadRequest:
+    """The error of media for a text model."""
+    return BadRequest(f"{next(iter(settings.served_model_name), settings.model)} is not a multimodal model")
 
 
 def _told_apart(print_of_model: str, identity: Identity, item: MediaItem, medium: Medium) -> str:

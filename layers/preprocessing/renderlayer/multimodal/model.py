@@ -6,46 +6,45 @@ import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import ref
 
+from renderlayer.bundle import Model
 from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts, Family
 
 # Raised when the bytes of payloads change for equal inputs.
 PAYLOAD_VERSION = 1
 
-_families: WeakKeyDictionary[Any, Family | None] = WeakKeyDictionary()
-
 
 class _Lexicon:
     """What families need of the bundle's tokenizer and vocabulary."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Model) -> None:
         self._model = model
 
     def id_of(self, piece: str) -> int | None:
-        found: int | None = self._model.vocabulary.id_of(piece)
-        return found
+        return self._model.vocabulary.id_of(piece)
 
     def encode(self, text: str) -> list[int]:
-        return list(self._model.tokenizer.encode(text, add_special_tokens=False))
+        return self._model.tokenizer.encode(text)
 
 
-def family_of(model: Any) -> Family | None:
+# A model is frozen but holds lists, so it is found by identity; a dead reference marks an id that was used again.
+_families: dict[int, tuple[ref[Model], Family | None]] = {}
+
+
+def family_of(model: Model) -> Family | None:
     """The family that lays out the model's media; None for a text model."""
-    if model not in _families:
-        _families[model] = build(facts_of(model))
-    return _families[model]
+    known = _families.get(id(model))
+    if known is None or known[0]() is not model:
+        known = _families[id(model)] = (ref(model), build(facts_of(model)))
+    return known[1]
 
 
-def facts_of(model: Any) -> Facts:
-    """What families read, from the facts of a bundle.
-
-    `facts.processor` maps the names of the processor files, without `.json`, to their contents; a processor_config
-    may hold the image, video and audio parts itself.
-    """
-    files: Mapping[str, Any] = model.facts.processor or {}
-    whole = files.get("processor_config", {})
+def facts_of(model: Model) -> Facts:
+    """What families read, from the facts of a bundle; a processor_config may hold the other parts itself."""
+    files = model.facts.processor
+    whole: Mapping[str, Any] = files.get("processor_config", {})
     image = files.get("preprocessor_config") or whole.get("image_processor") or {}
     return Facts(
         config=model.facts.config,
@@ -57,8 +56,7 @@ def facts_of(model: Any) -> Facts:
     )
 
 
-def fingerprint(model: Any, *options: Any) -> str:
-    """A digest of what changes payloads beside the items: model, processor configuration, options, code."""
-    parts = [PAYLOAD_VERSION, model.facts.config, model.facts.processor, options]
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), default=str)
+def fingerprint(model: Model, *options: Any) -> str:
+    """A digest of what changes payloads beside the items: model files, options, code."""
+    text = json.dumps([PAYLOAD_VERSION, model.facts.fingerprint, options], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
