@@ -22,3 +22,37 @@ None for what is absent. `parser.keeps_calls(conversation)` tells whether the ca
 `open_parser` raises ConfigurationError for a name that is not built and names those that are (`TOOL_PARSERS`,
 `REASONING_PARSERS`). "auto" takes the model's own; a gpt-oss model always gets the harmony parser.
 """
+
+from renderlayer.parsers.events import (
+    Answer,
+    Call,
+    CallArguments,
+    CallStart,
+    Content,
+    Conversation,
+    Event,
+    ParserNames,
+    Piece,
+    Reasoning,
+    State,
+)
+from renderlayer.parsers.parser import Parser
+from renderlayer.parsers.registry import REASONING_PARSERS, TOOL_PARSERS, open_parser
+
+__all__ = [
+    "REASONING_PARSERS",
+    "TOOL_PARSERS",
+    "Answer",
+    "Call",
+    "CallArguments",
+    "CallStart",
+    "Content",
+    "Conversation",
+    "Event",
+    "Parser",
+    "ParserNames",
+    "Piece",
+    "Reasoning",
+    "State",
+    "open_parser",
+]

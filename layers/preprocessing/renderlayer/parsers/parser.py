@@ -1,0 +1,215 @@
+"""The parser of a pair of formats: pieces in, events out, and the state between (see the package's docstring)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from renderlayer.parsers.emitter import Emitter
+from renderlayer.parsers.events import (
+    Answer,
+    Call,
+    CallArguments,
+    CallStart,
+    Content,
+    Conversation,
+    Event,
+    ParserNames,
+    Piece,
+    State,
+)
+from renderlayer.parsers.forced import NamedMachine, RequiredMachine
+from renderlayer.parsers.reasoning import Reasoner, ReasoningFormat
+from renderlayer.parsers.resumable import bad_state
+from renderlayer.parsers.schema import checked, digest
+from renderlayer.parsers.tokens import Alphabet, Vocabulary
+from renderlayer.parsers.tool_machine import PassMachine, ToolFormat, ToolMachine, ToolTypes
+
+_VERSION = 1
+
+Mode = Literal["pass", "native", "named", "required"]
+
+
+class Parser(Protocol):
+    """What `open_parser` gives."""
+
+    def start(self, conversation: Conversation) -> State: ...
+
+    def feed(self, state: State, pieces: Sequence[Piece]) -> tuple[list[Event], State]: ...
+
+    def finish(self, state: State) -> list[Event]: ...
+
+    def parse(self, conversation: Conversation, pieces: Sequence[Piece]) -> Answer: ...
+
+    def assemble(self, events: Sequence[Event]) -> Answer: ...
+
+    def keeps_calls(self, conversation: Conversation) -> bool: ...
+
+    def reasoning_ended(self, prompt_token_ids: Sequence[int], kwargs: Mapping[str, Any]) -> bool | None: ...
+
+
+class BaseParser:
+    """What all parsers do alike, whatever their machine."""
+
+    def __init__(self, names: ParserNames, strip: bool) -> None:
+        self.names = names
+        self._label = f"{names.tool or ''}+{names.reasoning or ''}"
+        self._strip = strip
+
+    def start(self, conversation: Conversation) -> State:
+        """The state before the first piece."""
+        raise NotImplementedError
+
+    def feed(self, state: State, pieces: Sequence[Piece]) -> tuple[list[Event], State]:
+        """Take more pieces.
+
+        Raises:
+            BadRequest: the state was not made by this parser.
+        """
+        raise NotImplementedError
+
+    def finish(self, state: State) -> list[Event]:
+        """The events that were held back until the end.
+
+        Raises:
+            BadRequest: the state was not made by this parser.
+        """
+        raise NotImplementedError
+
+    def parse(self, conversation: Conversation, pieces: Sequence[Piece]) -> Answer:
+        """Read a whole answer."""
+        events, state = self.feed(self.start(conversation), pieces)
+        return self.assemble([*events, *self.finish(state)])
+
+    def assemble(self, events: Sequence[Event]) -> Answer:
+        """The message that the events make up: white space around calls is no content (wire.md 6.5, 7.2, 7.3)."""
+        reasoning: list[str] = []
+        content: list[str] = []
+        calls: list[Call] = []
+        for event in events:
+            if isinstance(event, CallStart):
+                calls.append(Call(event.id, event.name, ""))
+            elif isinstance(event, CallArguments):
+                calls[-1].arguments += event.text
+            else:
+                (content if isinstance(event, Content) else reasoning).append(event.text)
+        text = "".join(content)
+        if calls and (self._strip or text.isspace()):
+            text = text.strip()
+        return Answer("".join(reasoning) or None, text or None, calls)
+
+    def keeps_calls(self, conversation: Conversation) -> bool:
+        """Whether the calls belong into the answer (wire.md 6.5)."""
+        choice = conversation.tool_choice
+        if choice == "auto":
+            return bool(conversation.tools) and self.names.tool is not None
+        return choice == "required" or isinstance(choice, Mapping)
+
+    def _checked(self, state: State) -> State:
+        if type(state) is not dict or state.get("v") != _VERSION or state.get("parser") != self._label:
+            raise bad_state()
+        return state
+
+    def _stamped(self, state: State) -> State:
+        return {"v": _VERSION, "parser": self._label, **state}
+
+
+class TextParser(BaseParser):
+    """A reasoning format in front of a tool format."""
+
+    def __init__(
+        self,
+        names: ParserNames,
+        tools: ToolFormat | None,
+        reasoning: ReasoningFormat | None,
+        vocabulary: Vocabulary,
+    ) -> None:
+        super().__init__(names, strip=tools is not None and tools.strip)
+        declared = [*(tools.tokens if tools else ()), *(reasoning.declared() if reasoning else ())]
+        self._alphabet = Alphabet(vocabulary, declared, tools.literals() if tools else ())
+        self._tools = tools.spelled(self._alphabet) if tools else None
+        self._reasoning = reasoning.spelled(self._alphabet) if reasoning else None
+        self._markers = reasoning
+        self._vocabulary = vocabulary
+
+    def start(self, conversation: Conversation) -> State:
+        form, reasoning = self._tools, self._markers
+        out = Emitter(conversation.seed or uuid.uuid4().hex, conversation.history_tool_calls)
+        types = digest(conversation.tools) if form and (form.needs_types or form.known_only) else None
+        mode = self._mode(conversation)
+        machine = self._machine(mode, out, types, conversation.forced_name or "")
+        reasoner = self._reasoner(out, machine)
+        if reasoner and reasoning:
+            prompt = conversation.prompt_token_ids
+            is_open = reasoning.open_in(prompt, self._vocabulary) if prompt else None
+            reasoner.begin(reasoning.thinks(conversation.chat_template_kwargs), is_open)
+        return self._dumped(mode, types, out, machine, reasoner)
+
+    def feed(self, state: State, pieces: Sequence[Piece]) -> tuple[list[Event], State]:
+        mode, types, out, machine, reasoner = self._loaded(state)
+        (reasoner or machine).feed(self._alphabet.read(pieces))
+        return out.take(), self._dumped(mode, types, out, machine, reasoner)
+
+    def finish(self, state: State) -> list[Event]:
+        _, _, out, machine, reasoner = self._loaded(state)
+        (reasoner or machine).feed("", final=True)
+        return out.take()
+
+    def reasoning_ended(self, prompt_token_ids: Sequence[int], kwargs: Mapping[str, Any]) -> bool | None:
+        """Whether an answer to this prompt begins outside the reasoning; None where nobody can say (wire.md 2.4)."""
+        reasoning = self._markers
+        if reasoning is None or reasoning.ended is None:
+            return None
+        if reasoning.off_is_plain and not reasoning.thinks(kwargs):
+            return True
+        is_open = reasoning.open_in(prompt_token_ids, self._vocabulary)
+        return reasoning.ended if is_open is None else not is_open
+
+    def _mode(self, conversation: Conversation) -> Mode:
+        """How the text outside the reasoning is read (wire.md 7.2)."""
+        form, choice = self._tools, conversation.tool_choice
+        if form is None:
+            return "pass"
+        forced: Mode | None = "named" if isinstance(choice, Mapping) else "required" if choice == "required" else None
+        if forced:
+            return "native" if form.native_when_forced else forced
+        wanted = choice == "auto" or (choice is None and bool(conversation.tools))
+        return "native" if wanted or form.token_based else "pass"
+
+    def _machine(self, mode: str, out: Emitter, types: ToolTypes | None, name: str) -> ToolMachine:
+        if mode == "named":
+            return NamedMachine(out, self._alphabet, name)
+        if mode == "required":
+            return RequiredMachine(out, self._alphabet)
+        if mode == "native" and self._tools:
+            out.id_form = self._tools.id_form
+            return self._tools.machine(out, self._alphabet, types)
+        return PassMachine(self._tools or ToolFormat(), out, self._alphabet)
+
+    def _reasoner(self, out: Emitter, machine: ToolMachine) -> Reasoner | None:
+        return Reasoner(self._reasoning, out, self._alphabet, machine) if self._reasoning else None
+
+    def _dumped(
+        self, mode: str, types: ToolTypes | None, out: Emitter, machine: ToolMachine, reasoner: Reasoner | None
+    ) -> State:
+        thinking = reasoner.dump() if reasoner else None
+        return self._stamped(
+            {"mode": mode, "types": types, "calls": out.dump(), "tools": machine.dump(), "reasoning": thinking}
+        )
+
+    def _loaded(self, state: State) -> tuple[str, ToolTypes | None, Emitter, ToolMachine, Reasoner | None]:
+        self._checked(state)
+        mode, types = state.get("mode"), state.get("types")
+        if mode not in ("pass", "native", "named", "required"):
+            raise bad_state()
+        if types is not None:
+            checked(types)
+        out = Emitter()
+        out.load(state.get("calls"))
+        machine = self._machine(mode, out, types, "")
+        machine.load(state.get("tools"))
+        reasoner = self._reasoner(out, machine)
+        if reasoner:
+            reasoner.load(state.get("reasoning"))
+        return mode, types, out, machine, reasoner

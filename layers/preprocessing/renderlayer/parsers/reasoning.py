@@ -1,0 +1,271 @@
+"""Separating reasoning from the rest of an answer: one machine for all formats that have markers in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+from renderlayer.parsers.emitter import Emitter
+from renderlayer.parsers.json_scan import after_space
+from renderlayer.parsers.markers import markers
+from renderlayer.parsers.resumable import HOLD_LIMIT, Resumable, bad_state
+from renderlayer.parsers.tokens import Alphabet, Vocabulary
+from renderlayer.parsers.tool_machine import ToolMachine
+
+_TURNS = (
+    "<|im_start|>",
+    "<|start_header_id|>",
+    "<|header_start|>",
+    "<｜User｜>",
+    "<｜Assistant｜>",
+    "<|user|>",
+    "<|assistant|>",
+    "<|observation|>",
+    "<|im_user|>",
+    "<|im_assistant|>",
+    "<|im_middle|>",
+    "<|start_of_role|>",
+    "<start_of_turn>",
+    "<|turn>",
+    "<seed:bos>",
+    "]~b]",
+    "[/INST]",
+    "<|START_OF_TURN_TOKEN|>",
+    "<|hy_User|>",
+    "<|hy_Assistant|>",
+)
+_PROMPT_WINDOW = 512
+
+Switch = Literal["always", "unless_off", "if_on", "unless_all_off"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReasoningFormat:
+    """How a family writes its reasoning (wire.md 7.5).
+
+    Attributes:
+        opens, closes: the markers around it.
+        ends: markers that end reasoning without belonging to it, such as the opener of a tool call.
+        starts: an answer begins inside the reasoning.
+        switch: how the template's `enable_thinking` and `thinking` turn it off.
+        off_is_plain: turned off, the markers are ordinary text; otherwise only the start is outside.
+        token_based: markers count only as tokens where the vocabulary has them; undeclared special tokens are dropped.
+        trim: white space at the end of reasoning is dropped.
+        lead: what follows an opening marker and is no reasoning.
+        tail: what may follow a closing marker, between white space that is dropped with it, and is no content.
+        eats_space: white space after a closing marker is dropped.
+        reopens: a marker in the content opens reasoning again, and a lone closing marker is dropped.
+        swallowed: markers that are dropped from the content.
+        prefix: nothing is separated; this is put before the content.
+        ended: what render says about a prompt without markers; None where the reference says nothing.
+    """
+
+    opens: tuple[str, ...] = ("<think>",)
+    closes: tuple[str, ...] = ("</think>",)
+    ends: tuple[str, ...] = ()
+    starts: bool = True
+    switch: Switch = "always"
+    off_is_plain: bool = False
+    token_based: bool = False
+    trim: bool = False
+    lead: str = ""
+    tail: str = ""
+    eats_space: bool = False
+    reopens: bool = False
+    swallowed: tuple[str, ...] = ()
+    prefix: str = ""
+    ended: bool | None = False
+
+    def declared(self) -> tuple[str, ...]:
+        """Markers that count only as tokens."""
+        return (*self.opens, *self.closes, *self.ends) if self.token_based else ()
+
+    def spelled(self, alphabet: Alphabet) -> ReasoningFormat:
+        """The same format with every marker as it is searched for in `alphabet`'s text."""
+        changes = {
+            name: tuple(map(alphabet.literal, getattr(self, name))) for name in ("opens", "closes", "ends", "swallowed")
+        }
+        return replace(self, **changes)
+
+    def thinks(self, kwargs: Mapping[str, Any]) -> bool:
+        """Whether the template was asked for reasoning."""
+        given = [kwargs[name] for name in ("thinking", "enable_thinking") if kwargs.get(name) is not None]
+        if self.switch == "unless_off":
+            return all(given)
+        if self.switch == "if_on":
+            return any(given)
+        return self.switch == "always" or len(given) < 2 or any(given)
+
+    def open_in(self, prompt_token_ids: Sequence[int], vocabulary: Vocabulary) -> bool | None:
+        """Whether the prompt's last turn leaves reasoning open (True) or has closed it (False); None: neither."""
+        added = vocabulary.added
+        opens = {added[marker] for marker in self.opens if marker in added}
+        closes = {added[marker] for marker in self.closes if marker in added}
+        turns = {added[marker] for marker in _TURNS if marker in added}
+        last = len(prompt_token_ids)
+        for token_id in reversed(prompt_token_ids):
+            if token_id in closes:
+                return False
+            if token_id in opens:
+                return True
+            if token_id in turns:
+                break
+            last -= 1
+        if opens and closes:
+            return None
+        tail = prompt_token_ids[max(last, len(prompt_token_ids) - _PROMPT_WINDOW) :]
+        text = b"".join(map(vocabulary.token_bytes, tail))
+        opened = max((text.rfind(marker.encode()) for marker in self.opens), default=-1)
+        closed = max((text.rfind(marker.encode()) for marker in self.closes), default=-1)
+        return None if opened == closed else opened > closed
+
+
+class Reasoner(Resumable):
+    """Gives reasoning to the emitter and hands everything else to the tool machine.
+
+    Phases: start (an opening marker may come) → led (its lead may come) → inside → closed (what follows the closing
+    marker) → content (looks for markers) or done (looks no more).
+
+    Memory: the phase and the held text.
+    """
+
+    memory: ClassVar[tuple[str, ...]] = ("phase", "held")
+    phases: ClassVar[tuple[str, ...]] = ("start", "led", "inside", "closed", "content", "done", "prefixed")
+
+    def __init__(self, form: ReasoningFormat, out: Emitter, alphabet: Alphabet, tools: ToolMachine) -> None:
+        self.form = form
+        self.out = out
+        self.tools = tools
+        self.phase = "start"
+        self.held = ""
+        self.text = ""
+        self.position = 0
+        self.final = False
+        self._readable = alphabet.declared if form.token_based else alphabet.plain
+        self._opens = markers(*form.opens)
+        self._stops = markers(*form.closes, *form.ends)
+        watched = (*form.opens, *form.closes) if form.reopens else () if form.starts else form.opens
+        self._watched = markers(*watched, *form.swallowed)
+
+    def load(self, value: Any) -> None:
+        super().load(value)
+        if self.phase not in self.phases:
+            raise bad_state()
+
+    def begin(self, thinks: bool, open_in_prompt: bool | None) -> None:
+        """Choose the first phase from the template's switches and the prompt."""
+        if self.form.prefix:
+            self.phase = "prefixed"
+        elif not thinks and self.form.off_is_plain:
+            self.phase = "done"
+        elif open_in_prompt or (open_in_prompt is None and thinks and self.form.starts):
+            self.phase = "start"
+        else:
+            self.phase = "content"
+
+    def feed(self, text: str, final: bool = False) -> None:
+        """Go on with more text; with `final`, come to an end."""
+        if self.phase == "done":
+            self.tools.feed(text, final)
+            return
+        self.text = self.held + text if self.held else text
+        self.position = 0
+        self.final = final
+        step: Callable[[], bool] = getattr(self, self.phase)
+        while step():
+            step = getattr(self, self.phase)
+        self.held = self.text[self.position :]
+        if final:
+            self.tools.feed("", final=True)
+
+    def start(self) -> bool:
+        """Phase: at the beginning, where an opening marker may stand."""
+        position = after_space(self.text, self.position)
+        opener = self._opens.at(self.text, position)
+        if opener:
+            self.position = position + len(opener)
+            self.phase = "led"
+            return True
+        waits = position == len(self.text) or self._opens.may_begin(self.text, position)
+        if waits and not self.final and len(self.text) - self.position < HOLD_LIMIT:
+            return False
+        self.phase = "inside"
+        return True
+
+    def led(self) -> bool:
+        """Phase: behind an opening marker."""
+        lead, rest = self.form.lead, self.text[self.position :]
+        if lead.startswith(rest) and rest != lead and not self.final:
+            return False
+        if rest.startswith(lead):
+            self.position += len(lead)
+        self.phase = "inside"
+        return True
+
+    def inside(self) -> bool:
+        """Phase: in the reasoning."""
+        stop = self._stops.find(self.text, self.position)
+        if stop:
+            self._reason(stop.start(), ended=True)
+            self.position = stop.start()
+            if stop.group() in self.form.closes:
+                self.position = stop.end()
+            self.phase = "closed"
+            return True
+        self._reason(len(self.text) if self.final else self._stops.safe_end(self.text, self.position), ended=self.final)
+        return False
+
+    def _reason(self, end: int, ended: bool) -> None:
+        """Give reasoning up to `end` out, except white space that may turn out to be its end."""
+        kept = end
+        if self.form.trim:
+            window = self.text[max(self.position, end - HOLD_LIMIT) : end]
+            kept -= len(window) - len(window.rstrip())
+        self.out.reasoning(self._readable(self.text[self.position : kept]))
+        self.position = end if ended else kept
+
+    def closed(self) -> bool:
+        """Phase: behind a closing marker."""
+        if self.form.eats_space or self.form.tail:
+            position = after_space(self.text, self.position)
+            tail, rest = self.form.tail, self.text[position : position + len(self.form.tail)]
+            waits = position == len(self.text) or (rest != tail and tail.startswith(rest))
+            if waits and not self.final and len(self.text) - self.position < HOLD_LIMIT:
+                return False
+            self.position = (
+                position + len(tail) if rest == tail else position if self.form.eats_space else self.position
+            )
+            if tail and rest == tail:
+                self.position = after_space(self.text, self.position)
+        self.phase = "content" if self._watched.literals else "done"
+        return True
+
+    def content(self) -> bool:
+        """Phase: outside, where markers may stand."""
+        found = self._watched.find(self.text, self.position)
+        if not found:
+            end = len(self.text) if self.final else self._watched.safe_end(self.text, self.position)
+            self._pass(end)
+            return False
+        self._pass(found.start())
+        self.position = found.end()
+        if found.group() in self.form.opens:
+            self.phase = "led"
+        return True
+
+    def prefixed(self) -> bool:
+        """Phase: before the first text, which gets the format's prefix."""
+        self.tools.feed(self.form.prefix)
+        self.phase = "done"
+        return True
+
+    def done(self) -> bool:
+        """Phase: outside for good."""
+        self._pass(len(self.text))
+        return False
+
+    def _pass(self, end: int) -> None:
+        if end > self.position:
+            self.tools.feed(self.text[self.position : end])
+            self.position = end

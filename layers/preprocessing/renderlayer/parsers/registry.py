@@ -1,0 +1,82 @@
+"""Parsers by name."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Protocol
+
+from renderlayer.errors import ConfigurationError
+from renderlayer.parsers.events import ParserNames
+from renderlayer.parsers.parser import Parser, TextParser
+from renderlayer.parsers.reasoning_formats import REASONING
+from renderlayer.parsers.tokens import Vocabulary
+from renderlayer.parsers.tool_formats import TOOLS
+
+TOOL_PARSERS = tuple(sorted(TOOLS))
+REASONING_PARSERS = tuple(sorted(REASONING))
+
+
+class Facts(Protocol):
+    """What parsers ask of a model's facts: its type, and the parsers that were found for it when it was packed."""
+
+    @property
+    def model_type(self) -> str: ...
+
+    @property
+    def tool_parser(self) -> str | None: ...
+
+    @property
+    def reasoning_parser(self) -> str | None: ...
+
+
+class Model(Protocol):
+    """What parsers ask of a model."""
+
+    @property
+    def facts(self) -> Facts: ...
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+
+
+def open_parser(names: ParserNames, model: Model) -> Parser | None:
+    """The parser for a pair of names and a model; None when neither half is configured.
+
+    Raises:
+        ConfigurationError: a name is not built, or the pair cannot be combined.
+    """
+    facts = model.facts
+    tool = facts.tool_parser if names.tool == "auto" else names.tool
+    reasoning = facts.reasoning_parser if names.reasoning == "auto" else names.reasoning
+    if not tool and not reasoning:
+        return None
+    return _opened(ParserNames(tool or None, reasoning or None), _Key(model.vocabulary))
+
+
+class _Key:
+    """A vocabulary as a cache key: by identity."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    def __hash__(self) -> int:
+        return id(self.vocabulary)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.vocabulary is self.vocabulary
+
+
+@lru_cache(maxsize=64)
+def _opened(names: ParserNames, key: _Key) -> Parser:
+    tools = reasoning = None
+    if names.tool:
+        tools = TOOLS.get(names.tool)
+        if tools is None:
+            raise ConfigurationError(f"no tool parser {names.tool!r}; there are {', '.join(TOOL_PARSERS)}")
+    if names.reasoning:
+        reasoning = REASONING.get(names.reasoning)
+        if reasoning is None:
+            raise ConfigurationError(
+                f"no reasoning parser {names.reasoning!r}; there are {', '.join(REASONING_PARSERS)}"
+            )
+    return TextParser(names, tools, reasoning, key.vocabulary)

@@ -1,0 +1,71 @@
+"""Objects whose memory is a small JSON list: what makes parsing resumable between two chunks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+from renderlayer.errors import BadRequest
+
+HOLD_LIMIT = 1024
+"""Most characters that any machine waits for before it decides: a header, a value that is not a string, white space."""
+
+_LONGEST = 8 * HOLD_LIMIT
+_GREATEST = 1 << 31
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def bad_state() -> BadRequest:
+    """The error for a state that this parser cannot have made."""
+    return BadRequest("invalid stream_state: it does not belong to this parser.")
+
+
+class Resumable:
+    """Base of everything that outlives a chunk.
+
+    `memory` names the attributes that make up the memory. Each is set by the constructor to a str, an int, a bool or
+    another Resumable; a loaded value must be of the same kind, or the state is refused.
+    """
+
+    memory: ClassVar[tuple[str, ...]] = ()
+
+    def dump(self) -> list[Any]:
+        """The memory as a JSON list. Text with token characters (`tokens.py`) becomes a list of code points."""
+        return [_dumped(getattr(self, name)) for name in self.memory]
+
+    def load(self, value: Any) -> None:
+        """Take the memory from a dumped list.
+
+        Raises:
+            BadRequest: the list does not have this object's shape.
+        """
+        if type(value) is not list or len(value) != len(self.memory):
+            raise bad_state()
+        for name, item in zip(self.memory, value, strict=True):
+            current = getattr(self, name)
+            if isinstance(current, Resumable):
+                current.load(item)
+            else:
+                setattr(self, name, _loaded(type(current), item))
+
+
+def _dumped(value: Any) -> Any:
+    if isinstance(value, Resumable):
+        return value.dump()
+    if type(value) is str and not value.isascii() and _SURROGATE.search(value):
+        return [ord(character) for character in value]
+    return value
+
+
+def _loaded(kind: type, item: Any) -> Any:
+    if kind is str and type(item) is list and len(item) <= _LONGEST:
+        if not all(type(code) is int and 0 <= code < 0x110000 for code in item):
+            raise bad_state()
+        return "".join(map(chr, item))
+    if type(item) is not kind:
+        raise bad_state()
+    if kind is str and len(item) > _LONGEST:
+        raise bad_state()
+    if kind is int and not 0 <= item < _GREATEST:
+        raise bad_state()
+    return item

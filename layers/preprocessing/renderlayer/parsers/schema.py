@@ -1,0 +1,151 @@
+"""Values by a tool's schema: the digest that the state carries, and text → JSON (wire.md 7.3)."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from renderlayer.parsers.resumable import bad_state
+from renderlayer.parsers.tool_machine import ToolTypes
+
+_LETTERS = {
+    "null": "n",
+    "none": "n",
+    "integer": "i",
+    "int": "i",
+    "number": "f",
+    "float": "f",
+    "double": "f",
+    "boolean": "b",
+    "bool": "b",
+    "object": "o",
+    "dict": "o",
+    "array": "a",
+    "list": "a",
+    "tuple": "a",
+    "string": "s",
+    "str": "s",
+    "text": "s",
+}
+_ORDER = "nifboas"
+_INTEGER = re.compile(r"[+-]?\d+\Z")
+_DEEPEST = 8
+
+
+def digest(tools: Sequence[Mapping[str, Any]] | None) -> dict[str, dict[str, str]]:
+    """The types of the tools' parameters as letters of `nifboas`, in that order; parameters that are plain strings, or
+    of which nothing is said, are left out: their values are taken as they stand."""
+    types: dict[str, dict[str, str]] = {}
+    for tool in tools or ():
+        function = tool.get("function") or {}
+        schema = function.get("parameters")
+        properties = schema.get("properties") if isinstance(schema, Mapping) else None
+        known = properties.items() if isinstance(properties, Mapping) else ()
+        letters = {str(key): letter for key, value in known if (letter := _letters(value)) not in ("", "s")}
+        types[str(function.get("name"))] = letters
+    return types
+
+
+def checked(types: Any) -> ToolTypes:
+    """A digest from a state.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    if type(types) is not dict:
+        raise bad_state()
+    for letters in types.values():
+        if type(letters) is not dict or not all(type(value) is str for value in letters.values()):
+            raise bad_state()
+    return types
+
+
+def to_json(text: str, letters: str) -> str:
+    """The JSON text of a value written as `text`, of the first type in `letters` that it fits; else a string."""
+    stripped = text.strip()
+    for letter in letters:
+        found = _as(letter, stripped)
+        if found is not None:
+            return found
+    return json.dumps(text, ensure_ascii=False)
+
+
+def quoted(text: str) -> str:
+    """The inside of the JSON string that spells `text`; pieces may be joined."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _letters(schema: Any, depth: int = 0) -> str:
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return ""
+    found: set[str] = set()
+    kinds = schema.get("type")
+    for kind in [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, (list, tuple)) else ():
+        found.add(_LETTERS.get(str(kind).lower(), "s"))
+    for key in ("anyOf", "oneOf", "allOf"):
+        branches = schema.get(key)
+        for branch in branches if isinstance(branches, (list, tuple)) else ():
+            found.update(_letters(branch, depth + 1))
+    if not found and isinstance(schema.get("enum"), (list, tuple)):
+        found.update(_of_values(schema["enum"]))
+    return "".join(letter for letter in _ORDER if letter in found)
+
+
+def _of_values(values: Iterable[Any]) -> Iterable[str]:
+    for value in values:
+        if value is None:
+            yield "n"
+        elif isinstance(value, bool):
+            yield "b"
+        elif isinstance(value, int):
+            yield "i"
+        elif isinstance(value, float):
+            yield "f"
+        else:
+            yield "o" if isinstance(value, dict) else "a" if isinstance(value, list) else "s"
+
+
+def _as(letter: str, text: str) -> str | None:
+    if letter == "n":
+        return "null" if text.lower() in ("null", "none") else None
+    if letter == "i":
+        return _integer(text)
+    if letter == "f":
+        return _integer(text) or _float(text)
+    if letter == "b":
+        return {"true": "true", "1": "true", "false": "false", "0": "false"}.get(text.lower())
+    if letter in "oa":
+        return _container(text, dict if letter == "o" else list)
+    return None
+
+
+def _integer(text: str) -> str | None:
+    """The digits themselves, however many, without what JSON does not allow before them."""
+    if not _INTEGER.match(text) or not text.isascii():
+        return None
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    return f"-{digits}" if text[0] == "-" and digits != "0" else digits
+
+
+def _float(text: str) -> str | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return json.dumps(value) if math.isfinite(value) and "_" not in text else None
+
+
+def _container(text: str, kind: type) -> str | None:
+    """The text as it stands, when it is JSON of that kind."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    try:
+        value = json.loads(text, parse_constant=refuse, parse_int=str)
+    except (ValueError, RecursionError):
+        return None
+    return text if isinstance(value, kind) else None

@@ -1,0 +1,90 @@
+"""The tool formats by name (wire.md 7.4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from renderlayer.parsers.json_calls import JsonCalls
+from renderlayer.parsers.tool_machine import ToolFormat
+
+_HERMES = JsonCalls(openers=("<tool_call>",), closers=("</tool_call>",), native_when_forced=True, after="drop")
+_LLAMA = JsonCalls(
+    openers=("<|python_tag|>",),
+    bare=True,
+    arguments=("arguments", "parameters"),
+    eager=False,
+    native_when_forced=True,
+    after="drop",
+)
+_DEEPSEEK_V3 = JsonCalls(
+    openers=("<｜tool▁calls▁begin｜>",),
+    closers=("<｜tool▁calls▁end｜>",),
+    call_opener="<｜tool▁call▁begin｜>",
+    head="[^\n]*<｜tool▁sep｜>(?P<name>[^\n]+?)\\s*",
+    arguments_openers=("```json",),
+    call_closers=("<｜tool▁call▁end｜>",),
+    native_when_forced=True,
+)
+_TOOL_CALLS_ARRAY = JsonCalls(openers=("<tool_calls>",), closers=("</tool_calls>",), eager=False, after="drop")
+
+TOOLS: dict[str, ToolFormat] = {
+    "hermes": _HERMES,
+    "qwen3_json": _HERMES,
+    "longcat": replace(_HERMES, openers=("<longcat_tool_call>",), closers=("</longcat_tool_call>",)),
+    "llama3_json": _LLAMA,
+    "llama4_json": _LLAMA,
+    "deepseek_v3": _DEEPSEEK_V3,
+    "deepseek_v31": replace(
+        _DEEPSEEK_V3, head=r"\s*(?P<name>.+?)\s*", arguments_openers=("<｜tool▁sep｜>",), after="drop"
+    ),
+    "kimi_k2": JsonCalls(
+        openers=("<|tool_calls_section_begin|>",),
+        closers=("<|tool_calls_section_end|>",),
+        call_opener="<|tool_call_begin|>",
+        head=r"\s*(?P<id>(?:functions\.)?(?P<name>[^\s:]+):\d+)\s*",
+        arguments_openers=("<|tool_call_argument_begin|>",),
+        call_closers=("<|tool_call_end|>",),
+        tokens=(
+            "<|tool_calls_section_begin|>",
+            "<|tool_calls_section_end|>",
+            "<|tool_call_begin|>",
+            "<|tool_call_end|>",
+            "<|tool_call_argument_begin|>",
+        ),
+        token_based=True,
+        native_when_forced=True,
+        after="drop",
+        blanks="drop",
+        id_form="kimi",
+    ),
+    "mistral": JsonCalls(
+        openers=("[TOOL_CALLS]",),
+        head=r"\s*(?P<name>[^\s\[{]+)\s*(?:\[CALL_ID\].*)?",
+        arguments_openers=("[ARGS]", "{"),
+        tokens=("[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"),
+        token_based=True,
+        native_when_forced=True,
+        after="drop",
+        blanks="drop",
+        strip=True,
+        id_form="mistral",
+    ),
+    "granite": JsonCalls(openers=("<|tool_call|>", "<tool_call>"), closers=(), eager=False, after="drop", strip=True),
+    "granite4": JsonCalls(openers=("<tool_call>",), closers=("</tool_call>",)),
+    "granite-20b-fc": JsonCalls(openers=("<function_call>",), after="drop"),
+    "gigachat3": JsonCalls(openers=("<|function_call|>", "function call"), eager=False, after="drop"),
+    "hunyuan_a13b": _TOOL_CALLS_ARRAY,
+    "jamba": _TOOL_CALLS_ARRAY,
+    "internlm": JsonCalls(
+        openers=("<|action_start|><|plugin|>",),
+        closers=("<|action_end|>",),
+        arguments=("parameters", "arguments"),
+        after="drop",
+    ),
+    "ernie45": JsonCalls(openers=("<tool_call>",), closers=("</tool_call>",), after="drop"),
+    "apertus": JsonCalls(openers=("<|tools_prefix|>",), closers=("<|tools_suffix|>",), keyed=True, strip=True),
+    "phi4_mini_json": JsonCalls(
+        openers=("functools",), arguments=("arguments", "parameters"), eager=False, after="drop"
+    ),
+    "xlam": JsonCalls(openers=("```json", "```", "[TOOL_CALLS]", "<tool_call>"), bare=True, eager=False, after="drop"),
+}

@@ -1,0 +1,184 @@
+"""The frame that all tool formats share: text outside the calls, what opens a call, and what is left at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Self
+
+from renderlayer.parsers.emitter import Emitter, IdForm
+from renderlayer.parsers.markers import Markers, markers
+from renderlayer.parsers.resumable import HOLD_LIMIT, Resumable, bad_state
+from renderlayer.parsers.tokens import Alphabet
+
+ToolTypes = Mapping[str, Mapping[str, str]]
+"""The digest of the request's tools: function → parameter → type letters (`schema.py`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolFormat:
+    """What every tool format declares. Fields typed as markers in `marker_fields` are literals of the output.
+
+    Attributes:
+        openers: what begins a region of calls.
+        tokens: markers that count only as tokens, where the vocabulary has them.
+        token_based: the format works on tokens in the reference: undeclared special tokens are dropped, and the markup
+            is removed even when no calls are wanted (wire.md 7.2, 7.3).
+        native_when_forced: required and named choices are written in this format too, not as bare JSON (wire.md 7.2).
+        after: whether text after the first call belongs to the content.
+        blanks: whether white space alone, around the calls, does.
+        strip: a message with calls has its content stripped (only in a whole answer).
+        id_form: how calls are numbered where the model gives no ids.
+        needs_types: the format converts values by the tools' schemas.
+        known_only: calls to functions that were not given are not calls.
+    """
+
+    openers: tuple[str, ...] = ()
+    tokens: tuple[str, ...] = ()
+    token_based: bool = False
+    native_when_forced: bool = False
+    after: Literal["keep", "drop"] = "keep"
+    blanks: Literal["keep", "drop"] = "keep"
+    strip: bool = False
+    id_form: IdForm = "chatcmpl"
+    needs_types: bool = False
+    known_only: bool = False
+
+    marker_fields: ClassVar[tuple[str, ...]] = ("openers",)
+
+    def spelled(self, alphabet: Alphabet) -> Self:
+        """The same format with every marker as it is searched for in `alphabet`'s text."""
+        changes: dict[str, Any] = {}
+        for name in self.marker_fields:
+            value = getattr(self, name)
+            changes[name] = alphabet.literal(value) if isinstance(value, str) else tuple(map(alphabet.literal, value))
+        return replace(self, **changes)
+
+    def literals(self) -> list[str]:
+        """Every marker of the format."""
+        found: list[str] = []
+        for field in fields(self):
+            if field.name in self.marker_fields:
+                value = getattr(self, field.name)
+                found.extend([value] if isinstance(value, str) else value)
+        return [literal for literal in found if literal]
+
+    def machine(self, out: Emitter, alphabet: Alphabet, types: ToolTypes | None) -> ToolMachine:
+        """A machine for this format, which must be `spelled` for the alphabet."""
+        raise NotImplementedError
+
+
+class ToolMachine(Resumable):
+    """Base of the machines that take an answer without its reasoning apart into content and calls.
+
+    A machine is in a phase; the method of that name consumes text at `position` and tells whether it got anywhere.
+    What is not consumed is held until more text comes. `final` is set when none will.
+
+    Memory: the phase, the held text, white space that may turn out to stand before a call, and whether other content
+    has come since the last call.
+    """
+
+    memory: ClassVar[tuple[str, ...]] = ("phase", "held", "blank", "spoken")
+    phases: ClassVar[tuple[str, ...]] = ("content",)
+
+    def __init__(self, form: ToolFormat, out: Emitter, alphabet: Alphabet) -> None:
+        self.form = form
+        self.out = out
+        self.alphabet = alphabet
+        self.phase = self.phases[0]
+        self.held = ""
+        self.blank = ""
+        self.spoken = False
+        self.text = ""
+        self.position = 0
+        self.final = False
+        self._openers = markers(*form.openers)
+
+    def load(self, value: Any) -> None:
+        super().load(value)
+        if self.phase not in self.phases:
+            raise bad_state()
+
+    def feed(self, text: str, final: bool = False) -> None:
+        """Go on with more text; with `final`, come to an end."""
+        self.text = self.held + text if self.held else text
+        self.position = 0
+        self.final = final
+        step: Callable[[], bool] = getattr(self, self.phase)
+        while step():
+            step = getattr(self, self.phase)
+        if final:
+            self.finish()
+        self.held = self.text[self.position :]
+
+    def finish(self) -> None:
+        """What remains to be done after the last text; machines with open calls add to it."""
+        if self.blank and not self.out.calls:
+            self.out.content(self.blank)
+        self.blank = ""
+
+    def content(self) -> bool:
+        """Phase: text up to the next opener."""
+        found = self._openers.find(self.text, self.position)
+        if found:
+            self.say(found.start())
+            self.phase = "opening"
+            return True
+        self.say(self.safe_end(self._openers))
+        return False
+
+    def opening(self) -> bool:
+        """Phase: at an opener."""
+        raise NotImplementedError
+
+    def say(self, end: int) -> None:
+        """Give the text up to `end` out as content, as far as the format lets it be content."""
+        text, self.position = self.text[self.position : end], end
+        if not text or (self.out.calls and self.form.after == "drop"):
+            return
+        text = self.readable(text)
+        if self.form.blanks == "drop" and not self.spoken:
+            self.blank += text
+            if self.blank.isspace() and len(self.blank) < HOLD_LIMIT:
+                return
+            text, self.blank = self.blank, ""
+        self.spoken = True
+        self.out.content(text)
+
+    def begin(self, name: str, call_id: str | None = None) -> None:
+        """Begin a call; white space before it is no content."""
+        self.blank, self.spoken = "", False
+        self.out.start(name, call_id)
+
+    def end_call(self) -> None:
+        """End a call; one without arguments has the empty object."""
+        if not self.out.argued:
+            self.out.arguments("{}")
+
+    def fail(self, end: int, phase: str) -> bool:
+        """What seemed to begin a call is text up to `end`; go on in `phase`."""
+        self.say(end)
+        self.phase = phase
+        return True
+
+    def wait(self, start: int, phase: str) -> bool:
+        """Wait for more of what began at `start`; it becomes text when it is too long for a header or the end is here."""
+        if self.final or len(self.text) - start >= HOLD_LIMIT:
+            return self.fail(min(len(self.text), start + HOLD_LIMIT), phase)
+        return False
+
+    def safe_end(self, wanted: Markers) -> int:
+        """The end of the text, or where a marker may have begun."""
+        return len(self.text) if self.final else wanted.safe_end(self.text, self.position)
+
+    def readable(self, text: str) -> str:
+        """The text as a person should see it."""
+        return self.alphabet.declared(text) if self.form.token_based else self.alphabet.plain(text)
+
+
+class PassMachine(ToolMachine):
+    """No calls are looked for: all text is content."""
+
+    def content(self) -> bool:
+        self.say(len(self.text))
+        return False
