@@ -1,10 +1,21 @@
 """Engine answers → OpenAI answers: chat and completions, whole, in single chunks, and as whole streams (wire.md 6).
 
-    derender_chat(body, server)                    # a whole response, or one event of a stream with its state
-    derender_completion(body, server)
+    derender_chat(body, server)              # a whole response, or one event of a stream and its state
+    stream_chat(events, server)              # a whole generate stream; before it the request and the prompt
+    ChatStream(server, request, …).step(event)                      # the same, where events come one by one
+
+and the same for completions. `sse` reads and writes server-sent events.
 """
 
 from renderlayer.derender.chat import derender_chat
 from renderlayer.derender.completion import derender_completion
+from renderlayer.derender.streams import ChatStream, CompletionStream, stream_chat, stream_completion
 
-__all__ = ["derender_chat", "derender_completion"]
+__all__ = [
+    "ChatStream",
+    "CompletionStream",
+    "derender_chat",
+    "derender_completion",
+    "stream_chat",
+    "stream_completion",
+]

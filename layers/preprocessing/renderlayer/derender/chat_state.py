@@ -10,7 +10,7 @@ from renderlayer.derender.detokenize import Detokenizer, continued
 from renderlayer.derender.logprobs import TokenTexts
 from renderlayer.derender.options import NO_REQUEST
 from renderlayer.derender.output import Output, OutputDecoder
-from renderlayer.derender.reading import Parsing, configured, reading_of
+from renderlayer.derender.reading import Parsing, check_prompt_known, configured, reading_of
 from renderlayer.derender.sequences import ChatSequence
 from renderlayer.derender.state import Resume, seal, unseal
 from renderlayer.errors import BadRequest
@@ -106,15 +106,12 @@ def _first_parsed(
 ) -> ChatSequence:
     index = body.generate_chunk.choices[0].index if body.generate_chunk.choices else 0
     reading = reading_of(body.chat_request, prompt, body.generate_chunk.request_id, server)
-    if prompt is None:
-        raise BadRequest(
-            "prompt_token_ids is required when a tool or reasoning parser is configured. Without it nobody can tell "
-            "whether the prompt left reasoning open (e.g. a chat template that pre-opens <think>), and reasoning "
-            "would be taken for content."
-        )
+    check_prompt_known(reading, prompt)
     detokenizer = Detokenizer.after_prompt(server.model.vocabulary, reading.options.skip_special, prompt)
     decoder = OutputDecoder(detokenizer, reading.options, server)
-    return ChatSequence(reading.options, decoder, TokenTexts(server.model), reading.begin(index), total=len(prompt))
+    return ChatSequence(
+        reading.options, decoder, TokenTexts(server.model), reading.begin(index), total=len(prompt or ())
+    )
 
 
 def _replay(sequence: ChatSequence, token_ids: Sequence[int]) -> None:

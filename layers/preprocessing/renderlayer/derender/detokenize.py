@@ -47,8 +47,7 @@ class Detokenizer:
         prefix: int = 0,
         read: int = 0,
     ) -> None:
-        if len(window) > WINDOW_PIECES or sum(len(w) for w in window if isinstance(w, str)) > WINDOW_CHARACTERS:
-            raise BadRequest("invalid stream_state: the detokenizing window is too large")
+        _check_window(window)
         self._vocabulary = vocabulary
         self._skipped: frozenset[int] = vocabulary.special_ids if skip_special else frozenset()
         self._bytewise = vocabulary.decoder == "byte_level"
@@ -138,6 +137,14 @@ class Detokenizer:
 
     def _texts(self, window: Sequence[str | int]) -> list[str]:
         return [entry if isinstance(entry, str) else self._vocabulary.piece(entry) or "" for entry in window]
+
+
+def _check_window(window: Sequence[str | int]) -> None:
+    pieces = "".join(entry for entry in window if isinstance(entry, str))
+    if len(window) > WINDOW_PIECES or len(pieces) > WINDOW_CHARACTERS:
+        raise BadRequest("invalid stream_state: the detokenizing window is too large")
+    if any("\ud800" <= character <= "\udfff" for character in pieces):
+        raise BadRequest("invalid stream_state: the detokenizing window holds a lone surrogate")
 
 
 def continued(

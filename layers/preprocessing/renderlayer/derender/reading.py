@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -55,8 +56,7 @@ def reading_of(
 
     Args:
         prompt: the prompt's token ids, if known.
-        answer_id: names the answer. Tool-call ids derive from it and from the prompt: they repeat when a call is
-            repeated, and differ from turn to turn where a client reuses its request id.
+        answer_id: names the answer; tool-call ids derive from it and from the prompt, since clients reuse their ids.
 
     Raises:
         BadRequest: there is a parser, but no request that tells how to use it.
@@ -76,10 +76,29 @@ def reading_of(
         chat_template_kwargs=chat_kwargs(request, server),
         prompt_token_ids=prompt,
         history_tool_calls=sum(map(len, calls)),
-        seed=f"{answer_id}:{hash(tuple(prompt or ()))}",
+        seed=_seed(answer_id, prompt),
     )
     options = chat_options(request, parsed=True, keep_calls=parser.keeps_calls(conversation))
     return Reading(options, parser, conversation)
+
+
+def _seed(answer_id: str, prompt: Sequence[int] | None) -> str:
+    """What tool-call ids derive from: they repeat when a call is repeated, on any server, and differ between prompts.
+
+    Python hashes a tuple of integers alike in every process.
+    """
+    named = f"{answer_id}:{hash(tuple(prompt or ()))}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(named, digest_size=6).hexdigest()
+
+
+def check_prompt_known(reading: Reading, prompt: Sequence[int] | None) -> None:
+    """Refuse a stream that is parsed without its prompt."""
+    if reading.parser is not None and prompt is None:
+        raise BadRequest(
+            "prompt_token_ids is required when a tool or reasoning parser is configured. Without it nobody can tell "
+            "whether the prompt left reasoning open (e.g. a chat template that pre-opens <think>), and reasoning "
+            "would be taken for content."
+        )
 
 
 class Parsing:

@@ -24,6 +24,7 @@ class CompletionSequence:
     Attributes:
         context: the last sampled ids, which later logprobs may need.
         text_offset: code points that the logprobs have told so far.
+        total: tokens of the prompt and of the output so far.
     """
 
     options: Options
@@ -31,6 +32,7 @@ class CompletionSequence:
     tokens: TokenTexts
     context: list[int] = field(default_factory=list)
     text_offset: int = 0
+    total: int = 0
 
     def step(self, choice: GenerateChunkChoice, prompt_token_ids: Sequence[int] | None) -> Json:
         """The choice of a text completion chunk."""
@@ -39,6 +41,7 @@ class CompletionSequence:
         logprobs = completion_logprobs(choice.logprobs, self.tokens, self.context, options.candidates, self.text_offset)
         self.text_offset += len(output.text) if logprobs is None else sum(map(len, logprobs["tokens"]))
         self.context = context_after(self.context, choice.token_ids or ())
+        self.total += len(choice.token_ids or ())
         return {
             "index": choice.index,
             "text": output.text,

@@ -29,7 +29,14 @@ from renderlayer.wire.derender import RESUME_LENGTH, WINDOW_PIECES, NonNegative
 VERSION = "1."
 DIGEST_BYTES = 6
 INFLATED_BYTES = 1 << 20
-_KNOWN = b'{"options":{"skip_special":false,"keep_calls":true},"tokens":1000,"window":[],"read":1,"parser":{}}'
+# What states mostly say, for the compressor to point at. Part of the form: to change it is to change VERSION.
+_KNOWN = (
+    b'"forced":true,"named":true,"parallel":false,"include_reasoning":false,"return_token_ids":true,"candidates":0,'
+    b'"types":{"string","integer","number","boolean","object","array"},"required","native","before","content","pass",'
+    b'{"options":{"skip_special":false,"keep_calls":true},"tokens":1,"window":[],"read":1,"parser":{"v":1,'
+    b'"parser":"hermes+qwen3","mode":"native","types":null,"calls":[0,false,":0",0],'
+    b'"tools":["content","","",false,[0,0,false,false],false],"reasoning":["inside",""]}}'
+)
 
 
 class Resume(Body):
@@ -68,8 +75,9 @@ def unseal(text: str, endpoint: str, server: Server) -> Resume:
     """
     if not text.startswith(VERSION) or len(text) > RESUME_LENGTH:
         raise BadRequest("invalid stream_state: resume has an unknown form")
+    coded = text[len(VERSION) :]
     try:
-        raw = base64.b64decode(text[len(VERSION) :] + "==", altchars=b"-_", validate=True)
+        raw = base64.b64decode(coded + "=" * (-len(coded) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         raise BadRequest("invalid stream_state: resume is damaged") from None
     digest, packed = raw[:DIGEST_BYTES], raw[DIGEST_BYTES:]

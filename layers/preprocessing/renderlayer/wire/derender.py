@@ -183,6 +183,24 @@ class DerenderCompletionStreamRequest(Body):
     completion_request: CompletionRequest | None = None
 
 
+class ChatStreamPreamble(Body):
+    """What the body of a whole stream may begin with: a stream call's fields that do not change from event to event."""
+
+    model: str | None = None
+    prompt_tokens: int | None = None
+    prompt_token_ids: list[TokenId] | None = None
+    chat_request: ChatCompletionRequest | None = None
+
+
+class CompletionStreamPreamble(Body):
+    """As `ChatStreamPreamble`, for completions."""
+
+    model: str | None = None
+    prompt_tokens: int | None = None
+    prompt_token_ids: list[TokenId] | None = None
+    completion_request: CompletionRequest | None = None
+
+
 class _ChatBody(RootModel[DerenderChatRequest | DerenderChatStreamRequest]):
     pass
 
