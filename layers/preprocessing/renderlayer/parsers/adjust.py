@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from renderlayer.errors import BadRequest
-from renderlayer.parsers import structural_tags
-from renderlayer.parsers.structural_tags import call_schema, formats, harmony
-from renderlayer.parsers.structural_tags.build import HARMONY, KIMI_K3
+from renderlayer.parsers.structural_tags import formats
 from renderlayer.parsers.structural_tags.params import Params, as_format, params
-from renderlayer.parsers.structural_tags.tools import Demand, is_strict, read_tools
+from renderlayer.parsers.structural_tags.tools import HARMONY, KIMI_K3, Demand, is_strict, read_tools
+
+# What builds tags and schemas is imported where it is needed: most requests have no tools, and a cold start is quicker.
 
 ToolChoice = str | Mapping[str, Any] | None
 Dumps = Sequence[dict[str, Any]]
@@ -213,7 +213,9 @@ def adjust(
     if tokenizer_grammar is not None:
         return Adjustment(params(grammar=tokenizer_grammar), skip, reasoning_ended=True)
     try:
-        if harmony_model:
+        if harmony_model and structured_outputs is not None:
+            from renderlayer.parsers.structural_tags import harmony
+
             structured_outputs = harmony.constrained_answer(structured_outputs)
         if in_play and tools and tool_choice is not None:
             structured_outputs = _with_tools(
@@ -250,19 +252,23 @@ def _with_tools(
         level = "function"
     if demand == "auto" and level == "auto" and not any(map(is_strict, tools)):
         return given
+    from renderlayer.parsers.structural_tags.build import tool_calls
+
     callable_tools = read_tools(tools, name, all_strict=level == "parameter")
     if demand == "auto" and given is not None:
-        calls = structural_tags.tool_calls(row.tag, callable_tools, "required", single=single)
-        calls = formats.either([calls, as_format(given)])
-    else:
-        calls = structural_tags.tool_calls(row.tag, callable_tools, demand, single=single)
-    return params(structural_tag=structural_tags.written(calls))
+        # Plain text would pass the tag of auto and make the client's constraint void.
+        calls = tool_calls(row.tag, callable_tools, "required", single=single)
+        return params(structural_tag=formats.written(formats.either([calls, as_format(given)])))
+    calls = tool_calls(row.tag, callable_tools, demand, single=single)
+    return params(structural_tag=formats.written(calls))
 
 
 def _forced_schema(row: _ToolParser, tools: Dumps, demand: Demand, name: str | None) -> dict[str, Any] | None:
     """The JSON schema of a demanded call, for parsers whose calls no structural tag describes."""
     if demand == "auto" or row.forced == "native":
         return None
+    from renderlayer.parsers.structural_tags import call_schema
+
     if row.forced == "mistral":
         return call_schema.mistral_calls(tools, name)
     return call_schema.calls(tools) if name is None else call_schema.arguments(tools, name)

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from renderlayer.parsers.structural_tags import formats, harmony, kimi_k3
 from renderlayer.parsers.structural_tags.families import FAMILIES, Family, Layout
 from renderlayer.parsers.structural_tags.formats import Format
-from renderlayer.parsers.structural_tags.tools import Demand, Tool, check_size
-
-HARMONY, KIMI_K3 = "harmony", "kimi_k3"
+from renderlayer.parsers.structural_tags.tools import HARMONY, KIMI_K3, Demand, Tool, check_size
 
 
 def tool_calls(model: str, tools: Sequence[Tool], demand: Demand, *, single: bool) -> Format:

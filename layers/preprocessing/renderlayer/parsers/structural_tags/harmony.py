@@ -21,14 +21,12 @@ _JSON = (" json", " <|constrain|>json")
 SPELLINGS = 2 * len(_CHANNELS) * len(_JSON)
 
 
-def constrained_answer(given: Params | None) -> Params | None:
-    """Move a constraint into the final channel; None stays None.
+def constrained_answer(given: Params) -> Params:
+    """Move a constraint into the final channel.
 
     Raises:
         BadRequest: a schema or a structural tag in it is not what it claims to be.
     """
-    if given is None:
-        return None
     content = as_format(given)
     if content["type"] == "json_schema":
         final = formats.either(_final(mark, content) for mark in _JSON)

@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 from renderlayer.errors import BadRequest
 
+# Structural-tag models that are programmed; the others are rows of `families.FAMILIES`.
+HARMONY, KIMI_K3 = "harmony", "kimi_k3"
+
 Schema = dict[str, Any] | bool
 # Whether the model may call a tool, must call one, or must call a named one (which is then the only tool).
 Demand = Literal["auto", "required", "named"]
