@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 Piece = tuple[int, str]
-"""One generated token: its id and the text that it completed, "" while a character is incomplete or for a stop token."""
+"""One generated token: its id and the text that it completed ("" while a character is incomplete, or for a stop)."""
 
 State = dict[str, Any]
 """A parser's whole memory between two chunks: a JSON object, to be carried as it is."""

@@ -136,7 +136,7 @@ class TextParser(BaseParser):
     def start(self, conversation: Conversation) -> State:
         form, reasoning = self._tools, self._markers
         out = Emitter(conversation.seed or uuid.uuid4().hex, conversation.history_tool_calls)
-        types = digest(conversation.tools) if form and (form.needs_types or form.known_only) else None
+        types = digest(conversation.tools) if form and form.needs_types else None
         mode = self._mode(conversation)
         machine = self._machine(mode, out, types, conversation.forced_name or "")
         reasoner = self._reasoner(out, machine)

@@ -83,7 +83,7 @@ class ReasoningFormat:
 
     def spelled(self, alphabet: Alphabet) -> ReasoningFormat:
         """The same format with every marker as it is searched for in `alphabet`'s text."""
-        changes = {
+        changes: dict[str, Any] = {
             name: tuple(map(alphabet.literal, getattr(self, name))) for name in ("opens", "closes", "ends", "swallowed")
         }
         return replace(self, **changes)

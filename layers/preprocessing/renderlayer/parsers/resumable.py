@@ -57,15 +57,16 @@ def _dumped(value: Any) -> Any:
     return value
 
 
-def _loaded(kind: type, item: Any) -> Any:
+def _loaded(kind: type[Any], item: Any) -> Any:
     if kind is str and type(item) is list and len(item) <= _LONGEST:
         if not all(type(code) is int and 0 <= code < 0x110000 for code in item):
             raise bad_state()
         return "".join(map(chr, item))
-    if type(item) is not kind:
-        raise bad_state()
-    if kind is str and len(item) > _LONGEST:
-        raise bad_state()
-    if kind is int and not 0 <= item < _GREATEST:
+    fits = type(item) is kind
+    if fits and kind is str:
+        fits = len(item) <= _LONGEST
+    elif fits and kind is int:
+        fits = 0 <= item < _GREATEST
+    if not fits:
         raise bad_state()
     return item

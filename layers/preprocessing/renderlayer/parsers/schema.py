@@ -31,6 +31,9 @@ _LETTERS = {
     "text": "s",
 }
 _ORDER = "nifboas"
+ANY_JSON = "j"
+"""The letter of a value that is JSON of any kind where it can be."""
+
 _INTEGER = re.compile(r"[+-]?\d+\Z")
 _DEEPEST = 8
 
@@ -117,9 +120,9 @@ def _as(letter: str, text: str) -> str | None:
         return _integer(text) or _float(text)
     if letter == "b":
         return {"true": "true", "1": "true", "false": "false", "0": "false"}.get(text.lower())
-    if letter in "oa":
-        return _container(text, dict if letter == "o" else list)
-    return None
+    if letter == "s":
+        return None
+    return _json(text, {"o": dict, "a": list}.get(letter, object))
 
 
 def _integer(text: str) -> str | None:
@@ -138,7 +141,7 @@ def _float(text: str) -> str | None:
     return json.dumps(value) if math.isfinite(value) and "_" not in text else None
 
 
-def _container(text: str, kind: type) -> str | None:
+def _json(text: str, kind: type) -> str | None:
     """The text as it stands, when it is JSON of that kind."""
 
     def refuse(constant: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from renderlayer.parsers.json_calls import JsonCalls
+from renderlayer.parsers.tagged import Tagged
 from renderlayer.parsers.tool_machine import ToolFormat
 
 _HERMES = JsonCalls(openers=("<tool_call>",), closers=("</tool_call>",), native_when_forced=True, after="drop")
@@ -26,6 +27,56 @@ _DEEPSEEK_V3 = JsonCalls(
     native_when_forced=True,
 )
 _TOOL_CALLS_ARRAY = JsonCalls(openers=("<tool_calls>",), closers=("</tool_calls>",), eager=False, after="drop")
+_QWEN3_CODER = Tagged(
+    openers=("<tool_call>",),
+    closers=("</tool_call>",),
+    call_opener="<function=",
+    call_closers=("</function>",),
+    key_opener="<parameter=",
+    value_closers=("</parameter>",),
+    trims_newline=True,
+    tokens=("<tool_call>", "</tool_call>"),
+    token_based=True,
+    native_when_forced=True,
+    blanks="drop",
+    strip=True,
+)
+_GLM = Tagged(
+    call_opener="<tool_call>",
+    call_closers=("</tool_call>",),
+    name_closers=("<arg_key>", "</tool_call>"),
+    key_opener="<arg_key>",
+    key_closer="</arg_key>",
+    value_opener="<arg_value>",
+    value_closers=("</arg_value>",),
+    tokens=("<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
+    token_based=True,
+    native_when_forced=True,
+    unknown="drop",
+    blanks="drop",
+    strip=True,
+)
+_INVOKE = Tagged(
+    call_opener="<invoke name=",
+    call_closers=("</invoke>",),
+    key_opener="<parameter name=",
+    value_closers=("</parameter>",),
+    token_based=True,
+    native_when_forced=True,
+    blanks="drop",
+    strip=True,
+)
+_DSML = replace(
+    _INVOKE,
+    openers=("<｜DSML｜function_calls>",),
+    closers=("</｜DSML｜function_calls>",),
+    call_opener="<｜DSML｜invoke name=",
+    call_closers=("</｜DSML｜invoke>",),
+    key_opener="<｜DSML｜parameter name=",
+    value_closers=("</｜DSML｜parameter>",),
+    after="drop",
+    strip=False,
+)
 
 TOOLS: dict[str, ToolFormat] = {
     "hermes": _HERMES,
@@ -87,4 +138,49 @@ TOOLS: dict[str, ToolFormat] = {
         openers=("functools",), arguments=("arguments", "parameters"), eager=False, after="drop"
     ),
     "xlam": JsonCalls(openers=("```json", "```", "[TOOL_CALLS]", "<tool_call>"), bare=True, eager=False, after="drop"),
+    "qwen3_coder": _QWEN3_CODER,
+    "qwen3_xml": _QWEN3_CODER,
+    "mimo": replace(_QWEN3_CODER, trims_newline=False),
+    "seed_oss": replace(
+        _QWEN3_CODER,
+        openers=("<seed:tool_call>",),
+        closers=("</seed:tool_call>",),
+        tokens=("<seed:tool_call>", "</seed:tool_call>"),
+        trims_newline=False,
+        native_when_forced=False,
+    ),
+    "glm45": _GLM,
+    "glm47": _GLM,
+    "ling3": _GLM,
+    "minimax_m2": replace(
+        _INVOKE,
+        openers=("<minimax:tool_call>",),
+        closers=("</minimax:tool_call>",),
+        tokens=("<minimax:tool_call>", "</minimax:tool_call>"),
+        unknown="drop",
+    ),
+    "deepseek_v32": _DSML,
+    "step3": replace(
+        _INVOKE,
+        openers=("<｜tool_calls_begin｜>",),
+        closers=("<｜tool_calls_end｜>",),
+        call_opener="<steptml:invoke name=",
+        call_closers=("</steptml:invoke>",),
+        key_opener="<steptml:parameter name=",
+        value_closers=("</steptml:parameter>",),
+        token_based=False,
+        native_when_forced=False,
+        blanks="keep",
+    ),
+    "minicpm5": replace(
+        _INVOKE,
+        call_opener="<function name=",
+        call_closers=("</function>",),
+        key_opener="<param name=",
+        value_closers=("</param>",),
+        token_based=False,
+        native_when_forced=False,
+        unknown="text",
+        cut="bare",
+    ),
 }

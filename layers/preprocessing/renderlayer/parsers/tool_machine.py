@@ -30,7 +30,6 @@ class ToolFormat:
         strip: a message with calls has its content stripped (only in a whole answer).
         id_form: how calls are numbered where the model gives no ids.
         needs_types: the format converts values by the tools' schemas.
-        known_only: calls to functions that were not given are not calls.
     """
 
     openers: tuple[str, ...] = ()
@@ -42,7 +41,6 @@ class ToolFormat:
     strip: bool = False
     id_form: IdForm = "chatcmpl"
     needs_types: bool = False
-    known_only: bool = False
 
     marker_fields: ClassVar[tuple[str, ...]] = ("openers",)
 
@@ -162,7 +160,7 @@ class ToolMachine(Resumable):
         return True
 
     def wait(self, start: int, phase: str) -> bool:
-        """Wait for more of what began at `start`; it becomes text when it is too long for a header or the end is here."""
+        """Wait for more of what began at `start`; at the end, or when it is too long for a header, it becomes text."""
         if self.final or len(self.text) - start >= HOLD_LIMIT:
             return self.fail(min(len(self.text), start + HOLD_LIMIT), phase)
         return False
