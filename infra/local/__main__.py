@@ -1,52 +1,39 @@
-"""`python -m infra.local serve MODEL`: the deployed functions behind a local gateway. `… run`: the whole demo."""
+"""`python -m infra.local serve MODEL`: the deployed functions behind a local gateway; `run`: the whole demo."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
+from collections.abc import Sequence
 
-from infra.local.gateway import Gateway, load_handlers
-from infra.local.template import read
 from renderlayer.errors import ConfigurationError
-from renderlayer.http.serve import add_arguments, exit_on_signals, run
-from renderlayer.settings import PREFIX, Settings
+from renderlayer.http.serve import add_arguments, exit_on_signals
 
 
-def main() -> int:
-    arguments = _parser().parse_args()
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0 after an orderly stop, 2 for a configuration that cannot work."""
+    parser = argparse.ArgumentParser(prog="python -m infra.local", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    serve = commands.add_parser("serve", help="serve the deployed functions; answers have no limit of size by default")
+    add_arguments(serve)
+    demo = commands.add_parser("run", help="engine and gateway, and one real chat; Ctrl-C stops all")
+    demo.add_argument("model", nargs="?", help="model folder or Hub id (default: a small one out of a Python package)")
+    demo.add_argument("--port", type=int, default=8080, help="port of the gateway (default: %(default)s)")
+    demo.add_argument("--engine-port", type=int, default=8081, help="port of the engine (default: %(default)s)")
+    demo.add_argument("--ask", help="the chat's one message")
+    demo.add_argument("--once", action="store_true", help="stop after the answer")
+    given = parser.parse_args(arguments)
     exit_on_signals()
     try:
-        arguments.command(arguments)
+        if given.command == "serve":
+            from infra.local.serve import serve as run
+        else:
+            from infra.local.run import run
+        run(given)
     except ConfigurationError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m infra.local", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    serve = commands.add_parser("serve", help="serve the deployed functions; a laptop sets no limit on answers")
-    add_arguments(serve)
-    serve.set_defaults(command=_serve)
-    return parser
-
-
-def _serve(arguments: argparse.Namespace) -> None:
-    os.environ.setdefault(PREFIX + "MAX_RESPONSE_BYTES", "0")
-    settings = Settings.from_arguments(arguments)
-    for name in [name for name in os.environ if name.startswith(PREFIX)]:
-        del os.environ[name]
-    os.environ.update(settings.environment())
-    template = read()
-    gateway = Gateway(template, load_handlers(template), settings.max_body_bytes)
-    try:
-        run(
-            gateway, arguments.host, arguments.port, f"serving {settings.model} through {', '.join(template.functions)}"
-        )
-    finally:
-        gateway.close()
 
 
 if __name__ == "__main__":

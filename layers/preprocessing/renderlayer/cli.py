@@ -53,9 +53,23 @@ def _inspect(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _serve_arguments(parser: argparse.ArgumentParser) -> None:
+    from renderlayer.http.serve import add_arguments
+
+    add_arguments(parser)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from renderlayer.http.serve import main as serve
+
+    serve(arguments)
+    return 0
+
+
 COMMANDS = (
     Command("pack", "make a bundle of a model", _pack_arguments, _pack),
     Command("inspect", "show what is in a bundle", _inspect_arguments, _inspect),
+    Command("serve", "serve a bundle, a model folder or a Hub id over HTTP", _serve_arguments, _serve),
 )
 
 

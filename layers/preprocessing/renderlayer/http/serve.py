@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import signal
-import socket
 import sys
 from types import FrameType
 from typing import TYPE_CHECKING
 
-import uvicorn
-
+from renderlayer.errors import ConfigurationError
 from renderlayer.settings import Settings, add_flags
 
 if TYPE_CHECKING:
@@ -54,7 +52,17 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def run(app: ASGIApp, host: str, port: int, doing: str) -> None:
-    """Serve `app` and print one line once it answers; returns after a graceful stop."""
+    """Serve `app` and print one line once it answers; returns after a graceful stop.
+
+    Raises:
+        ConfigurationError: uvicorn is not installed.
+    """
+    try:
+        import uvicorn
+
+        from renderlayer.http.announce import AnnouncingServer
+    except ImportError as error:
+        raise ConfigurationError("Serving needs uvicorn: pip install 'renderlayer[serve]'") from error
     config = uvicorn.Config(
         app,
         host=host,
@@ -67,27 +75,16 @@ def run(app: ASGIApp, host: str, port: int, doing: str) -> None:
         timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=LARGEST_HEADERS,
     )
-    _Server(config, doing).run()
+    AnnouncingServer(config, doing).run()
 
 
 def exit_on_signals() -> None:
-    """Make SIGINT and SIGTERM end the process with status 0, after whatever shuts it down in order."""
+    """Make SIGINT, SIGTERM and a hang-up end the process with status 0, after whatever shuts it down in order."""
 
     def leave(number: int, frame: FrameType | None) -> None:
         sys.exit(0)
 
     signal.signal(signal.SIGINT, leave)
     signal.signal(signal.SIGTERM, leave)
-
-
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, doing: str) -> None:
-        super().__init__(config)
-        self._doing = doing
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            port = self.servers[0].sockets[0].getsockname()[1]
-            host = f"[{self.config.host}]" if ":" in self.config.host else self.config.host
-            print(f"renderlayer is {self._doing} on http://{host}:{port}", flush=True)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under nohup
+        signal.signal(signal.SIGHUP, leave)

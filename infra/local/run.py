@@ -1,0 +1,144 @@
+"""The whole pipeline on this machine: engine and gateway, and one real chat through render → generate → derender."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from infra.generate import smollm2
+from renderlayer.bundle import open_model
+from renderlayer.errors import ConfigurationError
+from renderlayer.settings import Settings
+
+READY_SECONDS = 600
+"""How long a server may take to become ready: a first start packs a model and loads weights."""
+STOP_SECONDS = 15
+"""How long a server may take to stop before it is killed."""
+ANSWER_SECONDS = 300
+"""How long one step of the chat may take."""
+QUESTION = "What is the capital of France? Answer in one sentence."
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run until SIGINT, SIGTERM or a hang-up; leaves no process behind.
+
+    Raises:
+        ConfigurationError: a port is taken, or a server does not start.
+    """
+    for port in (arguments.port, arguments.engine_port):
+        _require_free(port)
+    if arguments.model:
+        model, name = arguments.model, Path(arguments.model).name
+    else:
+        model, name = str(smollm2.ensure(_say)), smollm2.NAME
+    _say(f"packing {name}")
+    open_model(Settings(model=model))
+    gateway, engine = f"http://127.0.0.1:{arguments.port}", f"http://127.0.0.1:{arguments.engine_port}"
+    with (
+        started("engine", "infra.generate", model, name, arguments.engine_port) as ready_engine,
+        started("gateway", "infra.local", model, name, arguments.port) as ready_gateway,
+        httpx.Client(timeout=ANSWER_SECONDS) as client,
+    ):
+        ready_gateway()
+        ready_engine()
+        chat(client, gateway, engine, name, arguments.ask or QUESTION)
+        _say(f"\nrender and derender: {gateway}\ngenerate:            {engine}\nmodel:               {name}")
+        if not arguments.once:
+            _say("Ctrl-C stops everything")
+            signal.pause()
+
+
+@contextmanager
+def started(title: str, module: str, model: str, name: str, port: int) -> Iterator[Callable[[], None]]:
+    """A server as a child, stopped at the end; gives a function that waits until it answers.
+
+    It has a session of its own, so that a Ctrl-C reaches it through `_stop` alone. Its output goes to .cache/logs.
+    """
+    log = Path(".cache/logs") / f"{title}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    _say(f"starting the {title} (log: {log})")
+    command = [sys.executable, "-m", module, "serve", model, "--served-model-name", name, "--port", str(port)]
+    with log.open("w") as output:
+        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            yield lambda: _wait_until_ready(title, child, f"http://127.0.0.1:{port}/health", log)
+        finally:
+            _stop(child)
+
+
+def chat(client: httpx.Client, gateway: str, engine: str, name: str, question: str) -> str:
+    """Ask one question in three steps and print what passes; the answer's text."""
+    request = {"model": name, "messages": [{"role": "user", "content": question}], "max_tokens": 64, "temperature": 0}
+    rendered = _post(client, f"{gateway}/v1/chat/completions/render", request)
+    _say(f"\nrender    {question!r} → {len(rendered['token_ids'])} token ids")
+    generated = _post(client, f"{engine}/inference/v1/generate", rendered)
+    _say(f"generate  → {len(generated['choices'][0]['token_ids'])} token ids")
+    body = {
+        "model": name,
+        "generate_response": generated,
+        "prompt_token_ids": rendered["token_ids"],
+        "chat_request": request,
+    }
+    answer: str = _post(client, f"{gateway}/v1/chat/completions/derender", body)["choices"][0]["message"]["content"]
+    _say(f"derender  → {answer!r}")
+    return answer
+
+
+def _post(client: httpx.Client, url: str, body: Any) -> Any:
+    response = client.post(url, json=body)
+    if response.is_error:
+        raise ConfigurationError(f"{url} answered {response.status_code}: {response.text}")
+    return response.json()
+
+
+def _wait_until_ready(title: str, child: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    began = time.monotonic()
+    while time.monotonic() - began < READY_SECONDS:
+        try:
+            child.wait(0.2)
+        except subprocess.TimeoutExpired:
+            pass
+        else:
+            raise ConfigurationError(f"the {title} did not start:\n{log.read_text()[-2000:]}")
+        try:
+            if httpx.get(url).is_success:
+                _say(f"{title} ready after {time.monotonic() - began:.1f} s")
+                return
+        except httpx.TransportError:
+            continue
+    raise ConfigurationError(f"the {title} was not ready after {READY_SECONDS} s (log: {log})")
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second Ctrl-C must not leave the child behind
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def _require_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ConfigurationError(f"port {port} is taken; choose others with --port and --engine-port") from error
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,36 @@
+"""From a command line to a running gateway."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from infra.local.gateway import Gateway, load_handlers
+from infra.local.template import read
+from renderlayer.http.serve import run
+from renderlayer.settings import PREFIX, Settings
+
+
+def serve(arguments: argparse.Namespace) -> None:
+    """Serve the functions of `template.yaml` until SIGINT or SIGTERM.
+
+    Raises:
+        ConfigurationError: the settings or the model cannot work.
+    """
+    os.environ.setdefault(PREFIX + "MAX_RESPONSE_BYTES", "0")
+    settings = Settings.from_arguments(arguments)
+    configure(settings)
+    template = read()
+    gateway = Gateway(template, load_handlers(template), settings.max_body_bytes)
+    try:
+        doing = f"serving {settings.model} through {' and '.join(template.functions)}"
+        run(gateway, arguments.host, arguments.port, doing)
+    finally:
+        gateway.close()
+
+
+def configure(settings: Settings) -> None:
+    """Put settings where deployed functions find them: in the environment, and nothing else of ours beside them."""
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        del os.environ[name]
+    os.environ.update(settings.environment())
