@@ -10,8 +10,8 @@ from typing import Any
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from renderlayer.bundle import pack
 from renderlayer.bundle import open_bundle
+from renderlayer.bundle.pack import pack
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
 
