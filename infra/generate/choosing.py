@@ -1,0 +1,140 @@
+"""From the logits of a position to the next token: constraints, penalties, temperature, truncation, draw.
+
+The order is the reference's: what forbids tokens, then biases, then penalties; greedy decoding stops there. Otherwise
+temperature, min_p, top_k, top_p, and a draw from a generator that belongs to the sequence alone, so that a seed gives
+the same tokens whatever else the engine is doing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from infra.generate.sampling import SamplingParams
+
+NEVER = float("-inf")
+_SEED_MASK = (1 << 63) - 1
+
+
+class Chooser:
+    """Chooses the tokens of one sequence.
+
+    Args:
+        params: the request's parameters.
+        index: the sequence's number within the request; it is added to the seed.
+        prompt: the prompt's token ids, for the repetition penalty.
+        vocabulary: the width of the logits.
+        ending: tokens that end the sequence, banned until `min_tokens`.
+        bad_words: token sequences that may not be completed.
+        mask: bans tokens in place, given the logits (structured outputs).
+    """
+
+    def __init__(
+        self,
+        params: SamplingParams,
+        index: int,
+        prompt: Sequence[int],
+        vocabulary: int,
+        ending: frozenset[int],
+        bad_words: Sequence[Sequence[int]] = (),
+        mask: Callable[[torch.Tensor], None] | None = None,
+    ) -> None:
+        self._params = params
+        self._ending = sorted(ending)
+        self._bad_words = bad_words
+        self._mask = mask
+        self._generator = torch.Generator()
+        if params.seed is None:
+            self._generator.seed()
+        else:
+            self._generator.manual_seed((params.seed + index) & _SEED_MASK)
+        self._penalties = Penalties(params, prompt, vocabulary) if Penalties.wanted(params) else None
+
+    def choose(self, logits: torch.Tensor, output: Sequence[int]) -> int:
+        """The next token.
+
+        Args:
+            logits: [vocabulary], float32; not modified.
+            output: the sequence's tokens so far.
+        """
+        trace = self._params.trace_decode_token_ids
+        if trace is not None:
+            return trace[len(output)]
+        scores = logits.clone()
+        self._forbid(scores, output)
+        for token_id, bias in self._params.logit_bias.items():
+            scores[token_id] += bias
+        if self._penalties is not None:
+            self._penalties.apply(scores)
+        token = int(scores.argmax()) if self._params.greedy else self._draw(scores)
+        if self._penalties is not None:
+            self._penalties.count(token)
+        return token
+
+    def _forbid(self, scores: torch.Tensor, output: Sequence[int]) -> None:
+        if self._mask is not None:
+            self._mask(scores)
+        allowed = self._params.allowed_token_ids
+        if allowed is not None:
+            kept = scores[allowed].clone()
+            scores.fill_(NEVER)
+            scores[allowed] = kept
+        for word in self._bad_words:
+            if _ends_with(output, word[:-1]):
+                scores[word[-1]] = NEVER
+        if len(output) < self._params.min_tokens:
+            scores[self._ending] = NEVER
+
+    def _draw(self, scores: torch.Tensor) -> int:
+        params = self._params
+        scores = scores / params.temperature
+        if params.min_p > 0.0:
+            probabilities = torch.softmax(scores, dim=-1)
+            scores[probabilities < params.min_p * probabilities.max()] = NEVER
+        ids: torch.Tensor | None = None
+        if 0 < params.top_k < scores.shape[-1]:
+            scores, ids = torch.topk(scores, params.top_k)
+        if params.top_p < 1.0:
+            if ids is None:
+                scores, ids = torch.sort(scores, descending=True)
+            scores = nucleus(scores, params.top_p)
+        drawn = int(torch.multinomial(torch.softmax(scores, dim=-1), 1, generator=self._generator))
+        return drawn if ids is None else int(ids[drawn])
+
+
+def _ends_with(output: Sequence[int], head: Sequence[int]) -> bool:
+    return not head or (len(output) >= len(head) and list(output[-len(head) :]) == list(head))
+
+
+def nucleus(scores: torch.Tensor, top_p: float) -> torch.Tensor:
+    """Keep the shortest head of a descending row whose probabilities reach `top_p`; the rest becomes −inf."""
+    probabilities = torch.softmax(scores, dim=-1)
+    before = torch.cumsum(probabilities, dim=-1) - probabilities
+    return scores.masked_fill(before >= top_p, NEVER)
+
+
+class Penalties:
+    """Repetition (prompt and output), presence and frequency (output) penalties of one sequence."""
+
+    def __init__(self, params: SamplingParams, prompt: Sequence[int], vocabulary: int) -> None:
+        self._params = params
+        self._seen = torch.zeros(vocabulary, dtype=torch.bool)
+        self._seen[list(prompt)] = True
+        self._counts = torch.zeros(vocabulary, dtype=torch.float32)
+
+    @staticmethod
+    def wanted(params: SamplingParams) -> bool:
+        return params.repetition_penalty != 1.0 or params.presence_penalty != 0.0 or params.frequency_penalty != 0.0
+
+    def count(self, token_id: int) -> None:
+        self._seen[token_id] = True
+        self._counts[token_id] += 1
+
+    def apply(self, scores: torch.Tensor) -> None:
+        """Change `scores` ([vocabulary]) in place."""
+        factor = self._params.repetition_penalty
+        seen = scores[self._seen]
+        scores[self._seen] = torch.where(seen > 0, seen / factor, seen * factor)
+        scores -= self._params.frequency_penalty * self._counts
+        scores -= self._params.presence_penalty * (self._counts > 0)

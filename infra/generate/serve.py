@@ -1,0 +1,80 @@
+"""From a command line to a running engine."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from inspect import isclass, iscoroutinefunction
+from typing import Any, cast
+
+from fastapi import FastAPI
+
+from infra.generate.engine import Engine
+from infra.generate.loading import load, locate
+from infra.generate.options import Options
+from infra.generate.routes import add_routes
+from infra.generate.smollm2 import NAME
+from renderlayer.errors import ConfigurationError
+from renderlayer.http.app import create_app
+from renderlayer.http.serve import exit_on_signals, run
+from renderlayer.render.server import Server
+from renderlayer.settings import Settings
+
+
+def serve(arguments: argparse.Namespace) -> None:
+    """Load the model and serve it until SIGINT or SIGTERM.
+
+    Raises:
+        ConfigurationError: the settings or the model cannot work.
+    """
+    exit_on_signals()
+    options = Options.from_arguments(arguments)
+    settings = named(Settings.from_arguments(arguments))
+    print(f"loading {settings.served_model_name[0]}", flush=True)
+    server = Server.open(settings)
+    engine = Engine(server, load(settings.model, settings.revision, options), options)
+    app = build(engine, options)
+    engine.start()
+    try:
+        run(app, arguments.host, arguments.port, f"generating with {server.names[0]}, {server.max_model_len} tokens")
+    finally:
+        engine.close()
+
+
+def named(settings: Settings) -> Settings:
+    """The settings with the model located; requests use the name that was given."""
+    names = settings.served_model_name or [settings.model or NAME]
+    return replace(settings, model=locate(settings.model), served_model_name=names)
+
+
+def build(engine: Engine, options: Options) -> FastAPI:
+    """The application: the engine's routes beside the status routes that every server of this wire has.
+
+    Raises:
+        ConfigurationError: a middleware cannot be imported.
+    """
+    app = create_app(engine.server.settings, parts=(), server=engine.server)
+    add_routes(app, engine, options)
+    add_middleware(app, options.middleware)
+    return app
+
+
+def add_middleware(app: FastAPI, paths: Sequence[str]) -> None:
+    """Wrap the application in middlewares by import path, as the reference's `--middleware` does.
+
+    A class is an ASGI middleware; a coroutine function is an HTTP middleware of Starlette's form (request, call_next).
+    """
+    for path in paths:
+        module, _, name = path.rpartition(".")
+        try:
+            middleware: Any = getattr(import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ConfigurationError(f"--middleware {path}: {error}") from error
+        if isclass(middleware):
+            app.add_middleware(cast(Any, middleware))
+        elif iscoroutinefunction(middleware):
+            app.middleware("http")(middleware)
+        else:
+            raise ConfigurationError(f"--middleware {path}: neither a class nor a coroutine function")
