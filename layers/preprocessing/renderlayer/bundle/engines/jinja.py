@@ -39,6 +39,16 @@ class PlainNamespace(Namespace):
         super().__setitem__(name, value)
 
 
+class PlainDict:
+    """`dict()` and `dict.fromkeys()` without the class itself."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        return dict(*args, **kwargs)
+
+    def fromkeys(self, keys: Any, value: Any = None) -> dict[Any, Any]:
+        return dict.fromkeys(keys, value)
+
+
 def environment(kind: type[ImmutableSandboxedEnvironment] = ImmutableSandboxedEnvironment) -> Any:
     """An environment of `kind`, set up for chat templates."""
     made = kind(trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, loopcontrols])
@@ -46,6 +56,7 @@ def environment(kind: type[ImmutableSandboxedEnvironment] = ImmutableSandboxedEn
     made.globals["raise_exception"] = raise_exception
     made.globals["strftime_now"] = strftime_now
     made.globals["namespace"] = PlainNamespace
+    made.globals["dict"] = PlainDict()
     return made
 
 

@@ -41,13 +41,19 @@ class MiniEngine:
             BadRequest: anything that went wrong in the template, with jinja2's text.
         """
         try:
-            return self.render_strict(context)
+            text = self.render_strict(context)
+            if "\ufffd" not in text or not _holds_surrogate(context):
+                return text
+            return self._by_jinja(context)  # which keeps lone surrogates, for the tokenizer to refuse
         except TemplateRefusal as error:
             raise BadRequest(str(error)) from error
         except Exception:
-            from renderlayer.bundle.engines.jinja import JinjaEngine
+            return self._by_jinja(context)
 
-            return JinjaEngine(self._source).render(context)
+    def _by_jinja(self, context: dict[str, Any]) -> str:
+        from renderlayer.bundle.engines.jinja import JinjaEngine
+
+        return JinjaEngine(self._source).render(context)
 
     def render_strict(self, context: dict[str, Any]) -> str:
         """Render with minijinja alone; whatever it raises is raised."""
@@ -64,6 +70,14 @@ def _as_if_tag(match: re.Match[str]) -> str:
     opening = "{%" + (tag[2] if tag[2] in "-+" else "")
     closing = (tag[-3] if tag[-3] in "-+" else "") + "%}"
     return f"{opening} if true {closing}" if "endgeneration" not in tag else f"{opening} endif {closing}"
+
+
+def _holds_surrogate(value: Any) -> bool:
+    if isinstance(value, str):
+        return any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, dict):
+        return any(map(_holds_surrogate, value.values()))
+    return isinstance(value, list) and any(map(_holds_surrogate, value))
 
 
 def _raise_exception(message: Any) -> None:
