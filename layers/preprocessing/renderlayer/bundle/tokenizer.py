@@ -68,6 +68,8 @@ class Tokenizer:
         self._fast_lock = threading.Lock()
         self._reference_lock = threading.Lock()
         self._reference: Any = None
+        if self.engine == "kitoken":
+            import kitoken  # noqa: F401  in a thread that lives on: its allocator belongs to the thread that imports it
         self._engine = Background(lambda: self._load_engine(folder / "tokenizer.kitoken"))
 
     def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
