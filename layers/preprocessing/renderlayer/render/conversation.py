@@ -23,6 +23,8 @@ _TEXT_KEYS = {
     "thinking": "thinking",
 }
 TOOL_REFERENCE = "tool_reference"
+# Roles of the OpenAI API, whose content parts must be objects; messages of other roles may list bare strings.
+_STRICT_ROLES = frozenset({"developer", "system", "user", "assistant", "tool", "function"})
 
 
 @dataclass
@@ -79,6 +81,8 @@ class _Reader:
         role = message["role"]
         content = message.get("content")
         parts: list[Any] = [] if content is None else content if isinstance(content, list) else [content]
+        if isinstance(content, list) and role in _STRICT_ROLES and any(isinstance(part, str) for part in content):
+            raise BadRequest("A content part must be an object with a type, not a string.")
         if role == "system":
             parts = without_billing(parts)
         converted: dict[str, Any] = {"role": role, "content": self._content(parts)}
@@ -147,12 +151,31 @@ class _Reader:
                 f"{', '.join(sorted([*_TEXT_KEYS, TOOL_REFERENCE, *multimodal.PART_TYPES]))}.",
                 self.dialect.part_param,
             )
+        if self.dialect.typed_media:
+            _check_media_part(part)
         uuid = part.get("uuid")
         if uuid is not None and not isinstance(uuid, str):
             raise BadRequest("The uuid of a media part must be a string.", "uuid")
         self.media.append(multimodal.MediaItem(modality, part, uuid))
         multimodal.check_counts(self.server.model, self.server.settings, self.media[-1:])
         return {"type": modality}
+
+
+# Keys that the payload of a chat media part must have; the reference checks these types only.
+_PAYLOAD_KEYS = {"image_url": ("url",), "audio_url": ("url",), "video_url": ("url",), "input_audio": ("data", "format")}
+
+
+def _check_media_part(part: dict[str, Any]) -> None:
+    """Refuse a media part whose payload has not the form that the chat API gives it (wire.md 4.1)."""
+    kind = part.get("type")
+    if kind == "input_image" and "detail" not in part:
+        raise BadRequest("A content part of type 'input_image' must have the field 'detail'.")
+    if kind not in _PAYLOAD_KEYS or part.get(kind) is None:
+        return
+    payload = part[kind]
+    for key in _PAYLOAD_KEYS[kind]:
+        if not isinstance(payload, dict) or not isinstance(payload.get(key), str):
+            raise BadRequest(f"A content part of type '{kind}' must have an object with '{key}' under '{kind}'.")
 
 
 def _missing(placeholders: list[tuple[str, str]], text: str) -> list[str]:

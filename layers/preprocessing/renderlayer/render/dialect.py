@@ -13,14 +13,18 @@ class Dialect:
         arguments_first: a history call's function shows `arguments` before `name` to the template, not after it.
         part_param: the parameter that an unknown content part is blamed on.
         limit_param: the field that limits the output, for errors; None: whichever of chat's two was given.
+        typed_media: media parts must have exactly the form of the chat API.
         engine_parses: whether the engine is told how to parse the answer and whether reasoning is over (wire.md 2.1).
     """
 
     arguments_first: bool = True
     part_param: str | None = None
     limit_param: str | None = None
+    typed_media: bool = True
     engine_parses: bool = True
 
 
 CHAT = Dialect()
-RESPONSES = Dialect(arguments_first=False, part_param="type", limit_param="max_output_tokens", engine_parses=False)
+RESPONSES = Dialect(
+    arguments_first=False, part_param="type", limit_param="max_output_tokens", typed_media=False, engine_parses=False
+)

@@ -166,13 +166,13 @@ def _check_named(choice: dict[str, Any], tools: Any) -> None:
         )
 
 
-def check_message(index: int, message: dict[str, Any]) -> None:
+def check_message(index: int, message: dict[str, Any], field: str = "messages") -> None:
     """Refuse a message that no role's schema accepts (wire.md 1.7, 3.3).
 
     Any role is accepted, and content may be missing; what is there must have a type that some role knows. Content
     parts are read later, one by one.
     """
-    place = ("messages", index)
+    place = (field, index)
     role = message.get("role")
     if not isinstance(role, str):
         kind, text = (
