@@ -113,7 +113,7 @@ def apply(
             for modality, places in ranges.items()
         },
         "kwargs_data": _payloads(entries, write) if wanted else None,
-        "mm_metadata": _metadata(entries) if wanted else None,
+        "mm_metadata": metadata_of((entry.modality, entry.plan) for entry in entries) if wanted else None,
     }
     return Expanded(expanded, features)
 
@@ -147,13 +147,16 @@ def _payloads(entries: Sequence[_Entry], write: Writer) -> dict[str, list[str]]:
     )
 
 
-def _metadata(entries: Sequence[_Entry]) -> dict[str, list[str | None]] | None:
-    """Base64 of the metadata fields, null for an item without any; null as a whole when no item has some."""
+def metadata_of(plans: Iterable[tuple[str, Plan]]) -> dict[str, list[str | None]] | None:
+    """Base64 of each item's metadata, null for an item without any; null as a whole when no item has some.
+
+    A modality without metadata is a list of nulls and not left out, so that all maps have the same keys
+    (wire.md 9.12).
+    """
     from pybase64 import b64encode_as_string
 
     packed = [
-        (entry.modality, b64encode_as_string(pack_item(entry.plan.metadata)) if entry.plan.metadata else None)
-        for entry in entries
+        (modality, b64encode_as_string(pack_item(plan.metadata)) if plan.metadata else None) for modality, plan in plans
     ]
     return _by_modality(packed) if any(text for _, text in packed) else None
 

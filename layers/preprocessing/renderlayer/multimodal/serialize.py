@@ -14,6 +14,17 @@ from renderlayer.multimodal.tensor import Field, Fields, Tensor
 _RAW = 3  # extension type of tensor bytes
 _FIXED_EXTENSIONS = {1: b"\xd4", 2: b"\xd5", 4: b"\xd6", 8: b"\xd7", 16: b"\xd8"}
 
+_INTEGERS = (
+    (0xCC, ">BB", 0, 1 << 8),
+    (0xCD, ">BH", 0, 1 << 16),
+    (0xCE, ">BI", 0, 1 << 32),
+    (0xCF, ">BQ", 0, 1 << 64),
+    (0xD0, ">Bb", -(1 << 7), 0),
+    (0xD1, ">Bh", -(1 << 15), 0),
+    (0xD2, ">Bi", -(1 << 31), 0),
+    (0xD3, ">Bq", -(1 << 63), 0),
+)
+
 
 def pack_item(fields: Fields) -> bytes:
     """One item as `{name: {"data": …, "field": [kind, {params}]}}`."""
@@ -79,14 +90,12 @@ def _scalar(value: Any) -> bytes:
 
 
 def _integer(value: int) -> bytes:
-    if 0 <= value < 0x80:
-        return bytes([value])
-    if -0x20 <= value < 0:
-        return struct.pack(">b", value)
-    unsigned = ((0xCC, ">BB", 8), (0xCD, ">BH", 16), (0xCE, ">BI", 32), (0xCF, ">BQ", 64))
-    signed = ((0xD0, ">Bb", 7), (0xD1, ">Bh", 15), (0xD2, ">Bi", 31), (0xD3, ">Bq", 63))
-    tag, form, _ = next(row for row in (unsigned if value > 0 else signed) if abs(value) < 1 << row[2])
-    return struct.pack(form, tag, value)
+    if -0x20 <= value < 0x80:
+        return bytes([value & 0xFF])
+    for tag, form, least, beyond in _INTEGERS:
+        if least <= value < beyond:
+            return struct.pack(form, tag, value)
+    raise OverflowError("an integer of more than 64 bits cannot be a field's value")
 
 
 def _text(data: bytes) -> bytes:

@@ -29,7 +29,7 @@ def fetch(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> b
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
-        answer = _client().get_object(Bucket=parts.netloc, Key=key)
+        answer = client().get_object(Bucket=parts.netloc, Key=key)
         budget.check_item(int(answer["ContentLength"]))
         return _read(answer["Body"], deadline, budget)
     except ClientError as error:
@@ -39,7 +39,8 @@ def fetch(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> b
 
 
 @lru_cache(maxsize=1)
-def _client() -> Any:
+def client() -> Any:
+    """The S3 client, made once and only where s3 URLs are used."""
     import boto3
     from botocore.config import Config
 

@@ -1,0 +1,106 @@
+"""The kernel with and without torch, patch rows, and normalisation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from renderlayer.multimodal.pixels import fixed_point
+from renderlayer.multimodal.pixels.arrays import bfloat16, normalised, patch_rows, tensor
+from renderlayer.multimodal.pixels.resize import Filter, resize
+
+
+def noise(height: int, width: int, seed: int = 0, extreme: bool = False) -> NDArray[np.uint8]:
+    image = np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    return np.where(image > 127, 255, 0).astype(np.uint8) if extreme else image
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.tuples(*[st.integers(1, 90)] * 4),
+    st.sampled_from(["bicubic", "bilinear"]),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+)
+def test_numpy_equals_torch(sizes: tuple[int, int, int, int], method: Filter, seed: int, extreme: bool) -> None:
+    torch = pytest.importorskip("torch")
+    if torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"):
+        pytest.skip("torch resizes in floating point on this processor")
+    height, width, new_height, new_width = sizes
+    image = noise(height, width, seed, extreme)
+    expected = torch.nn.functional.interpolate(
+        torch.from_numpy(image).permute(2, 0, 1).unsqueeze(0),
+        size=(new_height, new_width),
+        mode=method,
+        antialias=True,
+        align_corners=False,
+    )[0].numpy()
+    assert np.array_equal(fixed_point.resize(image, new_height, new_width, method), expected)
+    assert np.array_equal(resize(image, new_height, new_width, method), expected)
+
+
+def test_wide_images_go_in_strips() -> None:
+    """Larger than what a pass widens at a time."""
+    image = noise(1500, 3100)
+    whole = fixed_point.resize(image, 700, 900, "bicubic")
+    part = fixed_point.resize(np.ascontiguousarray(image[:, :, :1]), 700, 900, "bicubic")
+    assert np.array_equal(whole[:1], part)
+
+
+def test_flat_images_stay_flat() -> None:
+    for value in (0, 1, 127, 254, 255):
+        image = np.full((37, 53, 3), value, np.uint8)
+        assert (fixed_point.resize(image, 91, 20, "bicubic") == value).all()
+
+
+def test_patch_rows_hold_the_pixels() -> None:
+    """Row and column of a patch row are those of the documented order."""
+    patch, merge, temporal = 4, 2, 2
+    planes = np.ascontiguousarray(noise(16, 24).transpose(2, 0, 1))
+    rows = patch_rows([planes], patch, merge, temporal)
+    assert rows.shape == (4 * 6, 3 * temporal * patch * patch)
+    index = 0
+    for down in range(2):
+        for across in range(3):
+            for y in range(merge):
+                for x in range(merge):
+                    top, left = (down * merge + y) * patch, (across * merge + x) * patch
+                    square = planes[:, top : top + patch, left : left + patch]
+                    expected = np.repeat(square[:, None], temporal, axis=1).reshape(-1)
+                    assert np.array_equal(rows[index], expected)
+                    index += 1
+
+
+def test_frames_fill_groups() -> None:
+    frames = [np.full((3, 8, 8), value, np.uint8) for value in (1, 2, 3)]
+    rows = patch_rows(frames, 4, 2, 2).reshape(2, 4, 3, 2, 4, 4)
+    assert rows[0, :, :, 0].max() == 1 and rows[0, :, :, 1].min() == 2
+    assert rows[1].min() == rows[1].max() == 3
+
+
+def test_normalisation_is_torchs() -> None:
+    torch = pytest.importorskip("torch")
+    planes = np.ascontiguousarray(noise(32, 32).transpose(2, 0, 1))
+    mean, std, rescale = [0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711], 1 / 255
+    scaled_mean = (torch.tensor(mean) * (1.0 / rescale)).view(3, 1, 1)
+    scaled_std = (torch.tensor(std) * (1.0 / rescale)).view(3, 1, 1)
+    expected = torch.from_numpy(planes).to(torch.float32).sub(scaled_mean).div(scaled_std).to(torch.bfloat16)
+    assert np.array_equal(normalised(planes, mean, std, rescale), expected.view(torch.uint16).numpy())
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=8))
+def test_bfloat16_rounds_to_even(values: list[float]) -> None:
+    torch = pytest.importorskip("torch")
+    expected = torch.tensor(values, dtype=torch.float32).to(torch.bfloat16).view(torch.uint16).numpy()
+    assert np.array_equal(bfloat16(np.array(values, np.float32)), expected)
+
+
+def test_tensors_take_the_memory_as_it_is() -> None:
+    array = np.arange(6, dtype=np.uint16).reshape(2, 3)
+    made = tensor("bfloat16", array)
+    assert (made.dtype, made.shape, bytes(made.data)) == ("bfloat16", (2, 3), array.tobytes())
+    assert bytes(tensor("uint8", np.empty((0, 4), np.uint8)).data) == b""
