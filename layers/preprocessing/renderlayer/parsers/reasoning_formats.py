@@ -62,6 +62,6 @@ REASONING: dict[str, ReasoningFormat] = {
     "hunyuan_a13b": ReasoningFormat(
         starts=False, trim=True, lead="\n", tail="<answer>", eats_space=True, swallowed=("</answer>",)
     ),
-    "olmo3": ReasoningFormat(),
+    "olmo3": ReasoningFormat(ends=("<function_calls>",)),
     "identity": ReasoningFormat(opens=(), closes=(), starts=False, ended=True),
 }

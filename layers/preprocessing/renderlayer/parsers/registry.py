@@ -7,13 +7,16 @@ from typing import Protocol
 
 from renderlayer.errors import ConfigurationError
 from renderlayer.parsers.events import ParserNames
+from renderlayer.parsers.harmony import HarmonyParser
 from renderlayer.parsers.parser import Parser, TextParser
 from renderlayer.parsers.reasoning_formats import REASONING
 from renderlayer.parsers.tokens import Vocabulary
 from renderlayer.parsers.tool_formats import TOOLS
 
-TOOL_PARSERS = tuple(sorted(TOOLS))
-REASONING_PARSERS = tuple(sorted(REASONING))
+HARMONY = ParserNames("openai", "openai_gptoss")
+
+TOOL_PARSERS = tuple(sorted([*TOOLS, "openai"]))
+REASONING_PARSERS = tuple(sorted([*REASONING, "openai_gptoss"]))
 
 
 class Facts(Protocol):
@@ -50,7 +53,7 @@ def open_parser(names: ParserNames, model: Model) -> Parser | None:
     reasoning = facts.reasoning_parser if names.reasoning == "auto" else names.reasoning
     if not tool and not reasoning:
         return None
-    return _opened(ParserNames(tool or None, reasoning or None), _Key(model.vocabulary))
+    return _opened(ParserNames(tool or None, reasoning or None), facts.model_type, _Key(model.vocabulary))
 
 
 class _Key:
@@ -67,16 +70,12 @@ class _Key:
 
 
 @lru_cache(maxsize=64)
-def _opened(names: ParserNames, key: _Key) -> Parser:
-    tools = reasoning = None
-    if names.tool:
-        tools = TOOLS.get(names.tool)
-        if tools is None:
-            raise ConfigurationError(f"no tool parser {names.tool!r}; there are {', '.join(TOOL_PARSERS)}")
-    if names.reasoning:
-        reasoning = REASONING.get(names.reasoning)
-        if reasoning is None:
-            raise ConfigurationError(
-                f"no reasoning parser {names.reasoning!r}; there are {', '.join(REASONING_PARSERS)}"
-            )
-    return TextParser(names, tools, reasoning, key.vocabulary)
+def _opened(names: ParserNames, model_type: str, key: _Key) -> Parser:
+    if names.tool and names.tool not in TOOL_PARSERS:
+        raise ConfigurationError(f"no tool parser {names.tool!r}; there are {', '.join(TOOL_PARSERS)}")
+    if names.reasoning and names.reasoning not in REASONING_PARSERS:
+        raise ConfigurationError(f"no reasoning parser {names.reasoning!r}; there are {', '.join(REASONING_PARSERS)}")
+    if model_type == "gpt_oss" or names.tool == HARMONY.tool or names.reasoning == HARMONY.reasoning:
+        return HarmonyParser(names, key.vocabulary)
+    tools = TOOLS[names.tool] if names.tool else None
+    return TextParser(names, tools, REASONING[names.reasoning] if names.reasoning else None, key.vocabulary)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from renderlayer.parsers.gemma_calls import GemmaCalls
 from renderlayer.parsers.json_calls import JsonCalls
+from renderlayer.parsers.python_calls import PythonCalls
 from renderlayer.parsers.tagged import Tagged
 from renderlayer.parsers.tool_machine import ToolFormat
 
@@ -182,5 +184,24 @@ TOOLS: dict[str, ToolFormat] = {
         native_when_forced=False,
         unknown="text",
         cut="bare",
+    ),
+    "pythonic": PythonCalls(bare=True, after="drop"),
+    "llama4_pythonic": PythonCalls(
+        openers=("<|python_start|>",), closers=("<|python_end|>",), bare=True, after="drop", native_when_forced=False
+    ),
+    "lfm2": PythonCalls(openers=("<|tool_call_start|>",), closers=("<|tool_call_end|>",), strip=True),
+    "olmo3": PythonCalls(openers=("<function_calls>",), closers=("</function_calls>",), after="drop"),
+    "gemma4": GemmaCalls(
+        openers=("<|tool_call>",),
+        closers=("<tool_call|>",),
+        quote='<|"|>',
+        tokens=("<|tool_call>", "<tool_call|>", '<|"|>'),
+        token_based=True,
+        native_when_forced=True,
+        blanks="drop",
+        strip=True,
+    ),
+    "functiongemma": GemmaCalls(
+        openers=("<start_function_call>",), closers=("<end_function_call>",), quote="<escape>", json_words=True
     ),
 }

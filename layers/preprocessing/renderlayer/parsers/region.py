@@ -1,0 +1,147 @@
+"""What formats share whose calls stand in a region, or at the very beginning of an answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from renderlayer.parsers.emitter import Emitter
+from renderlayer.parsers.headers import Failed, Header, Reading
+from renderlayer.parsers.json_scan import after_space
+from renderlayer.parsers.markers import markers
+from renderlayer.parsers.resumable import HOLD_LIMIT
+from renderlayer.parsers.tokens import Alphabet
+from renderlayer.parsers.tool_machine import ToolFormat, ToolMachine
+
+_BETWEEN = re.compile(r"[\s,;\]}`]*+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegionFormat(ToolFormat):
+    """Calls in regions.
+
+    Attributes:
+        closers: what ends a region; without any, everything after the last call is outside.
+        bare: calls are found only at the beginning of the text, with or without an opener.
+        call_opener: what begins each call in a region.
+        call_closers: what ends a call, wherever it stands.
+    """
+
+    closers: tuple[str, ...] = ()
+    bare: bool = False
+    call_opener: str = ""
+    call_closers: tuple[str, ...] = ()
+
+    marker_fields: ClassVar[tuple[str, ...]] = ("openers", "closers", "call_opener", "call_closers")
+
+
+class RegionMachine(ToolMachine):
+    """Phases: (first →) content → opening → the calls' own phases → between → opening | skipping | content.
+
+    Memory, besides the frame's: whether a region with a call is open.
+    """
+
+    memory: ClassVar[tuple[str, ...]] = (*ToolMachine.memory, "inside")
+    phases: ClassVar[tuple[str, ...]] = ("content", "first", "opening", "between", "skipping", "plain")
+    bare_start: ClassVar[re.Pattern[str]]
+    """What a bare region begins with."""
+    call_start: ClassVar[re.Pattern[str]]
+    """What another call in a region begins with."""
+
+    def __init__(self, form: RegionFormat, out: Emitter, alphabet: Alphabet) -> None:
+        super().__init__(form, out, alphabet)
+        self.region = form
+        self.inside = False
+        self.phase = "first" if form.bare else "content"
+        self._starts = self._openers = markers(*form.openers, form.call_opener)
+        self._ends = markers(*form.closers, *form.call_closers)
+        self._edges = markers(*form.closers, *form.openers, form.call_opener)
+
+    def read(self, position: int, stop: int) -> Reading:
+        """Read a call's header at `position`, looking no further than `stop`."""
+        raise NotImplementedError
+
+    def begin_call(self, header: Header) -> None:
+        """Begin the call and enter the phase that its header leads to; `position` is behind the header."""
+        raise NotImplementedError
+
+    def first(self) -> bool:
+        """Phase: before anything but white space."""
+        text, start = self.text, after_space(self.text, 0)
+        if self.bare_start.match(text, start) or self._starts.at(text, start):
+            self.phase = "opening"
+            return True
+        bracket = after_space(text, start + 1) if text.startswith("[", start) else start
+        if bracket == len(text) or self._starts.may_begin(text, start):
+            return self.wait(0, "plain")
+        self.phase = "plain"
+        return True
+
+    def plain(self) -> bool:
+        """Phase: no calls will come."""
+        self.say(len(self.text))
+        return False
+
+    def opening(self) -> bool:
+        """Phase: at an opener, or after a call at what looks like another one."""
+        text, start = self.text, self.position
+        stop = min(len(text), start + HOLD_LIMIT)
+        position = self._after_openers(start, stop)
+        outside = "plain" if self.region.bare and not self.inside else "content"
+        if self.inside and self.region.closers:
+            outside = "skipping"
+        if position >= stop or self._starts.may_begin(text, position):
+            return self.wait(start, outside)
+        reading = self.read(position, stop)
+        if reading is None:
+            return self.wait(start, outside)
+        if isinstance(reading, Failed):
+            return self.fail(max(reading.position, start + 1), outside)
+        self.inside = True
+        self.begin(reading.name, reading.call_id)
+        self.position = reading.end
+        self.begin_call(reading)
+        return True
+
+    def _after_openers(self, position: int, stop: int) -> int:
+        """Behind the openers and brackets at `position`: what opens twice opens once."""
+        while position < stop:
+            position = after_space(self.text, position, stop)
+            opener = self._starts.at(self.text, position)
+            if opener:
+                position += len(opener)
+            elif self.text.startswith("[", position) and not self._starts.may_begin(self.text, position):
+                position += 1
+            else:
+                break
+        return position
+
+    def between(self) -> bool:
+        """Phase: after a call."""
+        text, match = self.text, _BETWEEN.match(self.text, self.position)
+        self.position = position = match.end() if match else self.position
+        ended = self._ends.at(text, position)
+        if ended:
+            self.position += len(ended)
+            if ended in self.region.closers:
+                self.phase, self.inside = "content", False
+            return True
+        if position == len(text):
+            return False
+        if self._ends.may_begin(text, position) or self._starts.may_begin(text, position):
+            self.position = len(text) if self.final else position
+            return False
+        again = self._starts.at(text, position) or self.call_start.match(text, position)
+        self.phase = "opening" if again else "skipping" if self.region.closers else "content"
+        return True
+
+    def skipping(self) -> bool:
+        """Phase: inside a region, at something that is no call; go on at the next opener or closer."""
+        found = self._edges.find(self.text, self.position)
+        if not found:
+            self.position = self.safe_end(self._edges)
+            return False
+        self.position = found.start()
+        self.phase = "between"
+        return True
