@@ -19,7 +19,7 @@ from renderlayer.wire.derender import WINDOW_PIECES, DerenderStreamState
 
 SEED_TOKENS = 7
 SEED_CONTEXT = 5
-HELD_PIECES = 64
+HELD_PIECES = 16
 WINDOW_CHARACTERS = 65_536
 CHARACTER_PIECES = 4
 
@@ -54,7 +54,7 @@ class Detokenizer:
         self._window = list(window)
         self._prefix = prefix
         self._read = read
-        self._pending: bytes | None = None
+        self._pending = self._nothing_pending()
 
     @classmethod
     def after_prompt(cls, vocabulary: Vocabulary, skip_special: bool, prompt: Sequence[int] | None) -> Detokenizer:
@@ -88,8 +88,7 @@ class Detokenizer:
         if len(text) <= len(emitted) or text.endswith(REPLACEMENT):
             return self._held()
         self._advance(len(self._window))
-        if self._bytewise:
-            self._pending = b""
+        self._pending = self._nothing_pending()
         return text[len(emitted) :]
 
     def _push_bytes(self, token_id: int) -> str:
@@ -105,6 +104,12 @@ class Detokenizer:
         self._advance(len(self._window))
         return data.decode("utf-8", "replace")
 
+    def _nothing_pending(self) -> bytes | None:
+        """No pending bytes, if what was emitted ends with a whole character; else None: only the window can tell."""
+        if not self._bytewise or not 0 <= self._prefix <= self._read == len(self._window):
+            return None
+        return None if self._decode(self._window[self._prefix :]).endswith(REPLACEMENT) else b""
+
     def _held(self) -> str:
         """Nothing to emit yet; but bytes that cannot become text any more are not held for ever.
 
@@ -117,9 +122,7 @@ class Detokenizer:
         end = len(self._window) - CHARACTER_PIECES
         text = self._decode(self._window[:end])
         self._advance(end)
-        if self._pending is not None:
-            late = [entry for entry in self._window[self._read :] if isinstance(entry, int)]
-            self._pending = b"".join(map(self._vocabulary.token_bytes, late))
+        self._pending = None
         return text[len(emitted) :]
 
     def _advance(self, end: int) -> None:

@@ -12,7 +12,6 @@ signature, so what is inside is checked as any input is.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 import zlib
@@ -64,7 +63,7 @@ def seal(resume: Resume, endpoint: str, server: Server) -> str:
     inside = json.dumps(resume.model_dump(exclude_defaults=True), separators=(",", ":")).encode()
     deflate = zlib.compressobj(level=6, wbits=-15, zdict=_KNOWN)
     packed = deflate.compress(inside) + deflate.flush()
-    return VERSION + base64.urlsafe_b64encode(_digest(packed, endpoint, server) + packed).rstrip(b"=").decode()
+    return VERSION + _spelled(_digest(packed, endpoint, server) + packed)
 
 
 def unseal(text: str, endpoint: str, server: Server) -> Resume:
@@ -75,15 +74,25 @@ def unseal(text: str, endpoint: str, server: Server) -> Resume:
     """
     if not text.startswith(VERSION) or len(text) > RESUME_LENGTH:
         raise BadRequest("invalid stream_state: resume has an unknown form")
-    coded = text[len(VERSION) :]
-    try:
-        raw = base64.b64decode(coded + "=" * (-len(coded) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raise BadRequest("invalid stream_state: resume is damaged") from None
+    raw = _read(text[len(VERSION) :])
     digest, packed = raw[:DIGEST_BYTES], raw[DIGEST_BYTES:]
     if digest != _digest(packed, endpoint, server):
         raise BadRequest("invalid stream_state: resume is damaged, or was made for another model or endpoint")
     return _inside(packed)
+
+
+def _spelled(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _read(coded: str) -> bytes:
+    try:
+        raw = base64.urlsafe_b64decode(coded + "=" * (-len(coded) % 4))
+    except ValueError:
+        raw = b""
+    if _spelled(raw) != coded:
+        raise BadRequest("invalid stream_state: resume is damaged")
+    return raw
 
 
 def _inside(packed: bytes) -> Resume:

@@ -69,7 +69,7 @@ def cut(
         include_stop: cut behind the match, not before it.
 
     Returns:
-        The texts, as many as before, empty behind the cut; and the string that matched.
+        The texts up to the cut, of which the last may be shorter than before; and the string that matched.
     """
     match = first_match("".join(texts), stops, sum(map(len, texts[: max(min_tokens, 0)]))) if stops else None
     if match is None:
@@ -78,8 +78,10 @@ def cut(
     room = end if include_stop else start
     kept = []
     for text in texts:
+        if room <= 0:
+            break
         kept.append(text[:room])
-        room = max(room - len(text), 0)
+        room -= len(text)
     return kept, stop
 
 
@@ -110,7 +112,7 @@ class StopHold:
             return self._certain(), None
         stops = stop_strings(finish_reason, stop_reason, self._options)
         texts, matched = cut([text for _, text in self._held], stops, self._min_tokens, self._options.include_stop)
-        return [(token_id, text) for (token_id, _), text in zip(self._held, texts, strict=True)], matched
+        return [(token_id, text) for (token_id, _), text in zip(self._held, texts, strict=False)], matched
 
     def _certain(self) -> list[Piece]:
         if self._matched:
