@@ -17,11 +17,13 @@ from renderlayer import __version__
 from renderlayer.errors import BadRequest, RenderLayerError
 from renderlayer.http.auth import EchoRequestId, RequireKey
 from renderlayer.http.body import (
+    EVENT_STREAM,
     decoded,
     dumped,
     dumped_fast,
     error_response,
     json_response,
+    media_type,
     read_body,
     require_json,
 )
@@ -67,6 +69,10 @@ def create_app(
 
 def _endpoint(route: Route, server: Server) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
+        if route.stream is not None and media_type(request) == EVENT_STREAM:
+            from renderlayer.http.streams import derendered_stream
+
+            return await derendered_stream(request, route.stream, server)
         require_json(request)
         body = await read_body(request, server.settings.max_body_bytes)
         header_id = request.headers.get("x-request-id")

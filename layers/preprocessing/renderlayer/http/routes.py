@@ -5,7 +5,7 @@ The FastAPI application, the local gateway and the tests of `template.yaml` read
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from renderlayer.render.server import Server
 
 # (decoded body, server, X-Request-Id header) -> answer
 Work = Callable[[Any, Server, str | None], Any]
+# (decoded events of the body, server) -> events of the answer
+StreamWork = Callable[[Iterable[Any], Server], Iterator[Any]]
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,14 @@ class Route:
         part: the function that serves it.
         work: what it does.
         fast_json: whether the answer is written as orjson writes it, as the reference does for render.
+        stream: what it does with a body that is an event stream; None refuses such bodies.
     """
 
     path: str
     part: str
     work: Work
     fast_json: bool = False
+    stream: StreamWork | None = None
 
 
 def _chat_render(body: Any, server: Server, header_id: str | None) -> Any:
@@ -66,9 +70,35 @@ def _detokenize(body: Any, server: Server, header_id: str | None) -> Any:
     return detokenize_request(parse(DetokenizeRequest, body), server)
 
 
+def _chat_derender(body: Any, server: Server, header_id: str | None) -> Any:
+    from renderlayer.derender import derender_chat
+
+    return derender_chat(body, server)
+
+
+def _chat_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
+    from renderlayer.derender import stream_chat
+
+    return stream_chat(events, server)
+
+
+def _completion_derender(body: Any, server: Server, header_id: str | None) -> Any:
+    from renderlayer.derender import derender_completion
+
+    return derender_completion(body, server)
+
+
+def _completion_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
+    from renderlayer.derender import stream_completion
+
+    return stream_completion(events, server)
+
+
 ROUTES: tuple[Route, ...] = (
     Route("/v1/chat/completions/render", "render", _chat_render, fast_json=True),
     Route("/v1/completions/render", "render", _completion_render, fast_json=True),
     Route("/tokenize", "render", _tokenize),
     Route("/detokenize", "render", _detokenize),
+    Route("/v1/chat/completions/derender", "derender", _chat_derender, stream=_chat_derender_stream),
+    Route("/v1/completions/derender", "derender", _completion_derender, stream=_completion_derender_stream),
 )
