@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -28,6 +27,8 @@ def open_model(settings: Settings) -> Model:
 
 def _packed(model: str, revision: str | None) -> Path:
     """The cached bundle of a model, packed now if it is not there. Safe when several processes do so at once."""
+    import hashlib
+
     from renderlayer.bundle.pack import pack
     from renderlayer.bundle.pack.source import find_source
 

@@ -9,51 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
+from renderlayer.bundle.background import Background
 from renderlayer.bundle.vocabulary import Vocabulary
 from renderlayer.errors import BadRequest
 
 Encode = Callable[[str], list[int]]
-T = TypeVar("T")
-
-
-class Background(Generic[T]):
-    """A value that a daemon thread computes; `value` waits for it and raises what the computation raised.
-
-    Args:
-        stay: the thread never ends. kitoken's allocator (mimalloc) takes the thread that imports it for the main
-            thread; once that one is gone, calls from threads that start later crash the process.
-    """
-
-    def __init__(self, compute: Callable[[], T], stay: bool = False) -> None:
-        self._compute = compute
-        self._stay = stay
-        self._outcome: list[T] = []
-        self._error: BaseException | None = None
-        self._done = threading.Event()
-        threading.Thread(target=self._run, name="renderlayer-load", daemon=True).start()
-
-    def _run(self) -> None:
-        try:
-            self._outcome.append(self._compute())
-        except BaseException as error:
-            self._error = error
-        self._done.set()
-        if self._stay:
-            threading.Event().wait()
-
-    @property
-    def ready(self) -> bool:
-        return bool(self._outcome)
-
-    @property
-    def value(self) -> T:
-        if not self._outcome:
-            self._done.wait()
-            if self._error is not None:
-                raise self._error
-        return self._outcome[0]
 
 
 class Tokenizer:
@@ -77,7 +39,7 @@ class Tokenizer:
         self._fast_lock = threading.Lock()
         self._reference_lock = threading.Lock()
         self._reference: Any = None
-        self._engine = Background(lambda: self._load_engine(folder / "tokenizer.kitoken"), stay=True)
+        self._engine = Background(lambda: self._load_engine(folder / "tokenizer.kitoken"))
 
     def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
         """Token ids of `text`; special tokens that are spelled in it become their ids.
