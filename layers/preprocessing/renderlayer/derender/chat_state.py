@@ -89,7 +89,7 @@ def _plain(
 
 
 def _parsed(resume: Resume, server: Server) -> ChatSequence:
-    if resume.parser is None:
+    if resume.parser is None or server.parser is None:
         raise BadRequest("invalid stream_state: resume lacks a parser's state")
     detokenizer = Detokenizer(server.model.vocabulary, resume.options.skip_special, resume.window, 0, resume.read)
     return ChatSequence(

@@ -61,14 +61,14 @@ def reading_of(
     Raises:
         BadRequest: there is a parser, but no request that tells how to use it.
     """
-    if not configured(server):
+    parser = server.parser
+    if parser is None:
         return Reading(NO_REQUEST if request is None else chat_options(request))
     if request is None:
         raise BadRequest(
             "chat_request is required when a tool or reasoning parser is configured because plain detokenization "
             "would leak raw parser markup into content."
         )
-    parser = server.parser
     calls = [message.get("tool_calls") or () for message in request.messages if message["role"] == "assistant"]
     conversation = Conversation(
         tools=request.tool_dicts(),

@@ -33,17 +33,16 @@ from renderlayer.render.server import Server
 from renderlayer.settings import Settings
 
 REFERENCE_VERSION = "0.33.0"
+PARTS = ("render", "derender", "complete")
 logger = logging.getLogger("renderlayer")
 
 
-def create_app(
-    settings: Settings | None = None, parts: Sequence[str] = ("render", "derender"), server: Server | None = None
-) -> FastAPI:
+def create_app(settings: Settings | None = None, parts: Sequence[str] = PARTS, server: Server | None = None) -> FastAPI:
     """Build the application.
 
     Args:
         settings: default: from the environment.
-        parts: which functions' routes it serves.
+        parts: which functions' routes it serves; "complete" needs an engine_url.
         server: an opened model to share; default: the one that the settings name.
 
     Raises:
@@ -56,6 +55,11 @@ def create_app(
     for route in ROUTES:
         if route.part in parts:
             app.add_api_route(route.path, _endpoint(route, server), methods=["POST"])
+    if "complete" in parts and settings.engine_url:
+        from renderlayer.http.complete import add_complete_routes
+        from renderlayer.pipeline import Engine
+
+        add_complete_routes(app, server, Engine(settings.engine_url, settings.engine_api_key))
     _add_status_routes(app, server)
     app.add_exception_handler(RenderLayerError, _on_error)
     app.add_exception_handler(UnicodeEncodeError, _on_surrogate)

@@ -31,7 +31,7 @@ class RequireKey:
 
     def _guarded(self, scope: Scope) -> bool:
         path = scope["path"].removeprefix(scope.get("root_path") or self.root_path)
-        return scope["method"] != "OPTIONS" and path.startswith(GUARDED)
+        return scope["method"] != "OPTIONS" and str(path).startswith(GUARDED)
 
     def _known(self, scope: Scope) -> bool:
         headers = dict(scope["headers"])

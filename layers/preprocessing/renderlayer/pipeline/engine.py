@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -57,7 +57,7 @@ class Engine:
             raise BadGateway("The engine's answer is not a generate response.")
         return answer
 
-    def stream(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def stream(self, request: dict[str, Any]) -> Generator[dict[str, Any]]:
         """The events of a streamed answer (wire.md 5.3), without the closing [DONE].
 
         Closing the iterator closes the connection, which makes the engine stop.

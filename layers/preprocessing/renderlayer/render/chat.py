@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from renderlayer import multimodal
 from renderlayer.errors import BadRequest
@@ -16,6 +16,7 @@ from renderlayer.render.sampling import max_output_tokens, sampling_params
 from renderlayer.render.server import Server
 from renderlayer.render.structured import structured_outputs
 from renderlayer.render.template_kwargs import effort, template_kwargs
+from renderlayer.wire._sampling import MmPayload
 from renderlayer.wire.chat import ChatCompletionRequest
 
 
@@ -62,11 +63,11 @@ def chat_kwargs(request: ChatCompletionRequest, server: Server) -> dict[str, Any
     )
 
 
-def media_payload(request: ChatCompletionRequest, server: Server) -> str:
+def media_payload(request: ChatCompletionRequest, server: Server) -> MmPayload:
     """What of the media is sent: the request's wish, its deprecated alias, or the server's default."""
     if request.mm_payload is not None:
         return request.mm_payload
-    return "none" if request.return_mm_kwargs is False else server.settings.mm_payload
+    return "none" if request.return_mm_kwargs is False else cast("MmPayload", server.settings.mm_payload)
 
 
 def _options(request: ChatCompletionRequest) -> TokenizeOptions:
@@ -157,7 +158,7 @@ def _finished(
     ended: bool | None = None
     if not request.include_reasoning or change.reasoning_ended:
         ended = True
-    elif server.parsers.reasoning and dialect.engine_parses:
+    elif server.parsers.reasoning and server.parser and dialect.engine_parses:
         ended = server.parser.reasoning_ended(prompt.token_ids, kwargs)
     return generate_request(
         request,

@@ -12,6 +12,7 @@ from renderlayer.render.conversation import Conversation, conversation
 from renderlayer.render.dialect import CHAT, Dialect
 from renderlayer.render.prompt import Offsets, TokenizeOptions, tokenize
 from renderlayer.render.server import Server
+from renderlayer.wire._sampling import MmPayload
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class MediaOptions:
         io_kwargs, processor_kwargs: options of the request, already trusted.
     """
 
-    payload: str = "tensors"
+    payload: MmPayload = "tensors"
     io_kwargs: dict[str, Any] | None = None
     processor_kwargs: dict[str, Any] | None = None
 
@@ -95,7 +96,7 @@ def _with_media(
         server.settings,
         bare,
         talk.media,
-        payload=media.payload,
+        payload="none" if media.payload == "none" else "tensors",
         media_io_kwargs=media.io_kwargs,
         mm_processor_kwargs=media.processor_kwargs,
     )

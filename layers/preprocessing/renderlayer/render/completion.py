@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from renderlayer.errors import BadRequest
@@ -34,14 +35,14 @@ def render_completion(request: CompletionRequest, server: Server, header_id: str
     return [_one(request, server, prompt, request_id) for prompt, request_id in zip(prompts, ids, strict=True)]
 
 
-def _prompts(request: CompletionRequest, server: Server) -> list[str] | list[list[int]]:
+def _prompts(request: CompletionRequest, server: Server) -> Sequence[str | list[int]]:
     prompt = request.prompt
     if isinstance(prompt, str):
         return [prompt]
     if not prompt:
         raise BadRequest("You must pass at least one prompt", "prompt")
     if isinstance(prompt[0], int):
-        return [prompt]  # type: ignore[list-item]
+        return [prompt]
     most = server.settings.max_completion_prompts
     if len(prompt) > most:
         raise BadRequest(
@@ -50,7 +51,7 @@ def _prompts(request: CompletionRequest, server: Server) -> list[str] | list[lis
             "prompt",
             len(prompt),
         )
-    return prompt  # type: ignore[return-value]
+    return prompt
 
 
 def _one(request: CompletionRequest, server: Server, prompt: str | list[int], request_id: str) -> dict[str, Any]:

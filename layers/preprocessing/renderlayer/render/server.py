@@ -102,8 +102,8 @@ class Server:
         )
 
     @cached_property
-    def parser(self) -> Parser:
-        """The machine that reads this server's answers.
+    def parser(self) -> Parser | None:
+        """The machine that reads this server's answers; None when no parser is configured.
 
         Raises:
             ConfigurationError: a parser's name is not known.
@@ -111,6 +111,20 @@ class Server:
         from renderlayer.parsers import ParserNames, open_parser
 
         return open_parser(ParserNames(self.parsers.tool or None, self.parsers.reasoning or None), self.model)
+
+    @cached_property
+    def system_stays_inline(self) -> bool:
+        """Whether the template renders system messages between the turns (wire.md 2.9)."""
+        from renderlayer.render.messages_probes import system_stays_inline
+
+        return system_stays_inline(self)
+
+    @cached_property
+    def disabled_thinking_effort(self) -> str:
+        """The reasoning effort that stands for disabled thinking (wire.md 2.9)."""
+        from renderlayer.render.messages_probes import disabled_thinking_effort
+
+        return disabled_thinking_effort(self)
 
     def check_name(self, name: str | None) -> None:
         """Refuse a model name that is not served; an absent or empty name is fine (wire.md 1.7)."""
