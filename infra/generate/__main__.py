@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -27,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             print(smollm2.ensure(lambda line: print(line, file=sys.stderr, flush=True)))
         else:
+            # Threads that wait for work sleep instead of spinning: the engine shares its cores with gateway and client.
+            # Read when torch is imported.
+            os.environ.setdefault("OMP_WAIT_POLICY", "passive")
             from infra.generate.serve import serve as run
 
             run(given)

@@ -15,6 +15,7 @@ from infra.generate.sampling import SamplingParams
 
 NEVER = float("-inf")
 _SEED_MASK = (1 << 63) - 1
+_FEW = 1024
 
 
 class Chooser:
@@ -88,18 +89,16 @@ class Chooser:
 
     def _draw(self, scores: torch.Tensor) -> int:
         params = self._params
-        scores = scores / params.temperature
+        weights = torch.softmax(scores / params.temperature, dim=-1)
         if params.min_p > 0.0:
-            probabilities = torch.softmax(scores, dim=-1)
-            scores[probabilities < params.min_p * probabilities.max()] = NEVER
+            weights = torch.where(weights < params.min_p * weights.max(), 0.0, weights)
         ids: torch.Tensor | None = None
-        if 0 < params.top_k < scores.shape[-1]:
-            scores, ids = torch.topk(scores, params.top_k)
+        if 0 < params.top_k < weights.shape[-1]:
+            weights, ids = torch.topk(weights, params.top_k)
         if params.top_p < 1.0:
-            if ids is None:
-                scores, ids = torch.sort(scores, descending=True)
-            scores = nucleus(scores, params.top_p)
-        drawn = int(torch.multinomial(torch.softmax(scores, dim=-1), 1, generator=self._generator))
+            weights, kept = nucleus(weights, params.top_p)
+            ids = kept if ids is None else ids[kept]
+        drawn = draw(weights, self._generator)
         return drawn if ids is None else int(ids[drawn])
 
 
@@ -107,11 +106,34 @@ def _ends_with(output: Sequence[int], head: Sequence[int]) -> bool:
     return not head or (len(output) >= len(head) and list(output[-len(head) :]) == list(head))
 
 
-def nucleus(scores: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Keep the shortest head of a descending row whose probabilities reach `top_p`; the rest becomes −inf."""
-    probabilities = torch.softmax(scores, dim=-1)
-    before = torch.cumsum(probabilities, dim=-1) - probabilities
-    return scores.masked_fill(before >= top_p, NEVER)
+def nucleus(weights: torch.Tensor, top_p: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """The fewest largest weights that make up `top_p` of their sum, and their indices, largest first.
+
+    They are looked for among the largest few before all are sorted, which a large vocabulary makes slow.
+    """
+    goal = top_p * weights.sum(dtype=torch.float64)
+    width = min(_FEW, weights.shape[-1])
+    while True:
+        values, ids = torch.topk(weights, width)
+        cumulative = torch.cumsum(values, dim=-1, dtype=torch.float64)
+        if cumulative[-1] >= goal or width == weights.shape[-1]:
+            break
+        width = min(8 * width, weights.shape[-1])
+    count = int((cumulative < goal).sum()) + 1
+    return values[:count], ids[:count]
+
+
+def draw(weights: torch.Tensor, generator: torch.Generator) -> int:
+    """An index, by its weight, from one uniform number.
+
+    This is the inverse of the distribution function: `torch.multinomial` draws a number an entry, which for a large
+    vocabulary takes longer than a small model's forward pass.
+    """
+    cumulative = torch.cumsum(weights, dim=-1, dtype=torch.float64)
+    total = cumulative[-1:]
+    point = torch.rand(1, generator=generator, dtype=torch.float64) * total
+    below = torch.minimum(point, torch.nextafter(total, torch.zeros_like(total)))
+    return int(torch.searchsorted(cumulative, below, right=True))
 
 
 class Penalties:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
 from renderlayer.wire._base import INT64_MAX, INT64_MIN, Body
@@ -98,7 +98,7 @@ class GenerateRequest(Body):
     """The engine's request. Every field is described in wire.md 2.1."""
 
     request_id: str | None = None
-    token_ids: list[int]
+    token_ids: Annotated[list[int], Field(min_length=1)]
     token_offsets: list[tuple[int, int]] | None = None
     features: MultiModalFeatures | None = None
     content_parts: list[dict[str, Any]] | None = None
@@ -123,12 +123,15 @@ class GenerateRequest(Body):
             check_cache_salt(data)
         return data
 
+    @field_validator("token_ids")
+    @classmethod
+    def _not_negative(cls, token_ids: list[int]) -> list[int]:
+        if min(token_ids) < 0:
+            raise ValueError("token_ids must not contain negative values")
+        return token_ids
+
     @model_validator(mode="after")
     def _consistent(self) -> GenerateRequest:
-        if not self.token_ids:
-            raise ValueError("token_ids must not be empty")
-        if min(self.token_ids) < 0:
-            raise ValueError("token_ids must not contain negative values")
         if self.content_parts is not None and self.features is not None:
             raise ValueError("content_parts and features are mutually exclusive")
         if self.output_mode != "tokens" and self.sampling_params.get("detokenize") is False:
