@@ -1,0 +1,116 @@
+"""`python -m infra.local serve` and `renderlayer serve` as a person starts them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.runtime import ROOT
+
+COMMANDS = ([sys.executable, "-m", "infra.local", "serve"], [sys.executable, "-m", "renderlayer.cli", "serve"])
+CHAT = {"messages": [{"role": "user", "content": "Say hello, please."}]}
+
+
+class Running:
+    """A server's process, its URL and what it printed."""
+
+    def __init__(self, command: list[str], **environment: str) -> None:
+        path = f"{ROOT / 'layers/preprocessing'}{os.pathsep}{ROOT}"
+        self.process = subprocess.Popen(
+            [*command, "--port", "0"],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": path, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.output: list[str] = []
+        for line in self.process.stdout:
+            self.output.append(line)
+            ready = re.search(r"on (http://\S+)$", line)
+            if ready:
+                break
+        else:
+            pytest.fail("".join(self.output))
+        self.url = ready.group(1)
+        self._reader = threading.Thread(target=self.output.extend, args=(self.process.stdout,))
+        self._reader.start()
+
+    def stop(self, number: int) -> int:
+        """Send a signal; the exit status."""
+        self.process.send_signal(number)
+        status = self.process.wait(30)
+        self._reader.join()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return status
+
+
+@contextmanager
+def running(command: list[str], *flags: str, **environment: str) -> Iterator[Running]:
+    server = Running([*command, *flags], **environment)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.stop(signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("command", "number"), [(COMMANDS[0], signal.SIGTERM), (COMMANDS[1], signal.SIGINT)], ids=["gateway", "server"]
+)
+def test_serving(command: list[str], number: int, server: Any) -> None:
+    flags = [server.settings.model, "--served-model-name", "small", "alias", "--max-body-bytes", "2000000"]
+    with running(command, *flags) as started, httpx.Client(base_url=started.url, timeout=60) as client:
+        assert "serving" in started.output[-1]
+        assert client.get("/health").status_code == 200
+        assert [card["id"] for card in client.get("/v1/models").json()["data"]] == ["small", "alias"]
+
+        def ask(name: str) -> Any:
+            return client.post("/v1/chat/completions/render", json={**CHAT, "model": name})
+
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(ask, ["small", "alias"] * 8))
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({tuple(answer.json()["token_ids"]) for answer in answers}) == 1
+        assert ask("other").status_code == 404
+        oversized = client.post("/tokenize", content=bytes(3_000_000), headers={"content-type": "application/json"})
+        assert oversized.status_code == 413
+        assert started.stop(number) == 0  # with the client's connection still open
+        with pytest.raises(httpx.ConnectError):
+            client.get("/health")
+    assert "Traceback" not in "".join(started.output)
+
+
+def test_flags_replace_what_the_environment_says(server: Any) -> None:
+    flags = [server.settings.model, "--max-logprobs", "20"]
+    environment = {"RENDERLAYER_SERVED_MODEL_NAME": "from-environment", "RENDERLAYER_MAX_LOGPROBS": "nonsense"}
+    done = subprocess.run(
+        [*COMMANDS[0], *flags], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "RENDERLAYER_MAX_LOGPROBS" in done.stderr
+    environment["RENDERLAYER_MAX_LOGPROBS"] = "3"
+    with running(COMMANDS[0], *flags, **environment) as started:
+        models = httpx.get(started.url + "/v1/models").json()
+        assert [card["id"] for card in models["data"]] == ["from-environment"]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=["gateway", "server"])
+def test_a_model_that_is_not_there(command: list[str]) -> None:
+    done = subprocess.run([*command, "/nowhere/model"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "/nowhere/model" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,168 @@
+"""The Lambda Runtime API, played for the real runtime client.
+
+`awslambdaric` asks `GET /2018-06-01/runtime/invocation/next` for work and posts results or errors back. Here a thread
+answers it, so that a test or a benchmark runs a function just as Lambda does: a process, a handler by name, events.
+https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PREFIX = "/2018-06-01/runtime/"
+ARN = "arn:aws:lambda:eu-central-1:123456789012:function:bench"
+TIMEOUT = 120
+"""Seconds that a function may take to start and answer."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an invocation.
+
+    Attributes:
+        ok: whether the handler returned; False for an error of the handler or of its import.
+        value: the handler's result, or the error's description.
+        began: when the event was handed over (`time.perf_counter`).
+        ended: when the outcome arrived.
+    """
+
+    ok: bool
+    value: Any
+    began: float
+    ended: float
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.began
+
+
+class Function:
+    """A function's process with the runtime API before it; a context manager.
+
+    Args:
+        handler: as Lambda names it, e.g. `functions.render.app.handler`.
+        environment: variables on top of this process's own.
+    """
+
+    def __init__(self, handler: str, environment: Mapping[str, str] | None = None) -> None:
+        self._events: queue.Queue[bytes | None] = queue.Queue()
+        self._outcomes: queue.Queue[Outcome] = queue.Queue()
+        self._server = _Server(self._events, self._outcomes)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._command = [sys.executable, "-m", "awslambdaric", handler]
+        self._environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "layers/preprocessing"), str(ROOT)]),
+            "AWS_LAMBDA_FUNCTION_NAME": "bench",
+            "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._server.server_port}",
+            **(environment or {}),
+        }
+
+    def __enter__(self) -> Function:
+        self._thread.start()
+        self.started = time.perf_counter()
+        self._process = subprocess.Popen(
+            self._command, env=self._environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self._reader = threading.Thread(target=self._read)
+        self.output: list[str] = []
+        self._reader.start()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._events.put(None)
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def invoke(self, event: Any) -> Outcome:
+        """Hand over one event and wait for what becomes of it."""
+        self._events.put(json.dumps(event).encode())
+        try:
+            return self._outcomes.get(timeout=TIMEOUT)
+        except queue.Empty:
+            raise TimeoutError("".join(self.output)) from None
+
+    def peak_megabytes(self) -> float:
+        """The most memory that the process has held so far (Linux)."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.output.append(line)
+        ended = {"errorType": "Runtime.ExitError", "errorMessage": "".join(self.output)}
+        self._outcomes.put(Outcome(False, ended, 0.0, time.perf_counter()))
+
+
+class _Server(ThreadingHTTPServer):
+    """Connections end when the function's process does, in the middle of a request; that is no error."""
+
+    daemon_threads = True
+
+    def __init__(self, events: queue.Queue[bytes | None], outcomes: queue.Queue[Outcome]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.events = events
+        self.outcomes = outcomes
+        self.began = 0.0
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_GET(self) -> None:
+        assert self.path == PREFIX + "invocation/next", self.path
+        event = self.server.events.get()
+        if event is None:
+            self.close_connection = True
+            return
+        headers = {
+            "Content-Type": "application/json",
+            "Lambda-Runtime-Aws-Request-Id": "8476a536-e9f4-11e8-9739-2dfe598c3fcd",
+            "Lambda-Runtime-Deadline-Ms": str(int((time.time() + TIMEOUT) * 1000)),
+            "Lambda-Runtime-Invoked-Function-Arn": ARN,
+            "Lambda-Runtime-Trace-Id": "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Sampled=0",
+        }
+        self.server.began = time.perf_counter()
+        self._reply(200, headers, event)
+
+    def do_POST(self) -> None:
+        ended = time.perf_counter()
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self._reply(202, {}, b"")
+        ok = self.path.endswith("/response")
+        self.server.outcomes.put(Outcome(ok, json.loads(body), self.server.began, ended))
+
+    def _reply(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.send_response_only(status)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
