@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from renderlayer.derender import derender_chat
 from renderlayer.errors import BadRequest, NotFound, ValidationFailed
 from renderlayer.render.server import Server
+from renderlayer.settings import Settings
 from tests.derender.engine import PROMPT, Json, choice, encoded, logprobs, response
+from tests.models import open_server
 
 REQUEST: Json = {"messages": [{"role": "user", "content": "Hello"}]}
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]
@@ -333,6 +336,16 @@ def test_the_request_inside_is_checked_too(server: Server) -> None:
 
     with pytest.raises(BadRequest, match="must not be an empty array"):
         derender_chat(body, server)
+
+
+def test_end_of_text_tokens_come_from_the_generation_config(model_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "generation_config.json").write_text('{"eos_token_id": 0}', encoding="utf-8")
+    server = open_server(model_folder, Settings(generation_config=str(tmp_path)))
+
+    assert answered(server, "Hi!<|endoftext|>", {"skip_special_tokens": False})["stop_reason"] is None
+    body = {"generate_response": response(choice([*encoded(server, "Hi"), 0]))}
+    (answer,) = derender_chat(body, server)["choices"]
+    assert (answer["message"]["content"], answer["stop_reason"]) == ("Hi", 0)
 
 
 def test_an_unknown_model_is_not_found(server: Server) -> None:

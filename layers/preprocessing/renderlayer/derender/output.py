@@ -37,7 +37,7 @@ class OutputDecoder:
     ) -> None:
         self.detokenizer = detokenizer
         self._options = options
-        self._ends = end_of_text(server)
+        self._ends = EndOfText(server.model.facts.eos_token_id, server.eos_token_ids)
         self._hold = hold
 
     def step(self, choice: GenerateChoice | GenerateChunkChoice) -> Output:
@@ -59,9 +59,3 @@ def whole_output(choice: GenerateChoice, prompt: Sequence[int] | None, options: 
     """Decode a whole choice and cut it at a stop string."""
     detokenizer = Detokenizer.after_prompt(server.model.vocabulary, options.skip_special, prompt)
     return OutputDecoder(detokenizer, options, server, StopHold(options)).step(choice)
-
-
-def end_of_text(server: Server) -> EndOfText:
-    """The model's end-of-text tokens."""
-    facts = server.model.facts
-    return EndOfText(facts.eos_token_id, frozenset(facts.eos_token_ids))

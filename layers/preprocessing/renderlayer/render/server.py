@@ -81,6 +81,14 @@ class Server:
         return found
 
     @cached_property
+    def eos_token_ids(self) -> frozenset[int]:
+        """EOS ids of the model's own generation config, or of the folder's that replaces it (wire.md 6.3)."""
+        if self.settings.generation_config in ("auto", "vllm"):
+            return frozenset(self.model.facts.eos_token_ids)
+        given = self._generation_config().get("eos_token_id")
+        return frozenset(given if isinstance(given, list) else [] if given is None else [given])
+
+    @cached_property
     def max_tokens_cap(self) -> int | None:
         """The most output tokens that the operator allows a request (wire.md 2.3 step 4)."""
         settings = self.settings
