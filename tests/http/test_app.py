@@ -1,0 +1,155 @@
+"""The application as a client sees it: envelope, auth, request ids, status routes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from renderlayer.http.app import create_app
+from renderlayer.render.server import Server
+
+CHAT = "/v1/chat/completions/render"
+JSON = {"content-type": "application/json"}
+HELLO = {"messages": [{"role": "user", "content": "Hello"}]}
+
+
+def client(server: Server, **settings: Any) -> TestClient:
+    changed = replace(server.settings, **settings)
+    app = create_app(changed, server=Server(server.model, changed))
+    return TestClient(app, raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def http(server: Server) -> Iterator[TestClient]:
+    with client(server) as opened:
+        yield opened
+
+
+def test_status_routes(http: TestClient) -> None:
+    assert (http.get("/health").status_code, http.get("/health").content) == (200, b"")
+    assert http.get("/ping").status_code == http.post("/ping").status_code == 200
+    assert http.get("/load").json() == {"server_load": 0}
+    assert http.get("/version").json()["version"].startswith("0.33.0")
+
+
+def test_model_cards(server: Server) -> None:
+    with client(server, served_model_name=["one", "two"]) as http:
+        cards = http.get("/v1/models").json()["data"]
+    assert [card["id"] for card in cards] == ["one", "two"]
+    assert cards[0]["max_model_len"] == server.max_model_len
+    assert cards[0]["permission"][0]["id"].startswith("modelperm-")
+
+
+def test_render_over_http(http: TestClient) -> None:
+    answer = http.post(CHAT, json=HELLO, headers={"X-Request-Id": "abc"})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["request_id"] == "chatcmpl-abc"
+    assert answer.text == json.dumps(answer.json(), separators=(",", ":"), ensure_ascii=False)
+
+
+def test_small_floats_are_written_as_the_reference_writes_them(http: TestClient) -> None:
+    answer = http.post(CHAT, json={**HELLO, "min_p": 0.00001})
+    assert b'"min_p":0.00001' in answer.content
+
+
+@pytest.mark.parametrize("path", ["/v1/nope", "/inference/v1/generate"])
+def test_unknown_routes(http: TestClient, path: str) -> None:
+    answer = http.post(path, json={})
+    assert (answer.status_code, answer.json()) == (404, {"detail": "Not Found"})
+
+
+def test_wrong_method(http: TestClient) -> None:
+    answer = http.get(CHAT)
+    assert (answer.status_code, answer.json()) == (405, {"detail": "Method Not Allowed"})
+
+
+@pytest.mark.parametrize("headers", [{}, {"content-type": "text/plain"}])
+def test_other_content_types(http: TestClient, headers: dict[str, str]) -> None:
+    answer = http.post(CHAT, content=json.dumps(HELLO), headers=headers)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"], error["param"], error["code"]) == (400, "Bad Request", None, 400)
+
+
+def test_content_type_is_read_without_case_and_parameters(http: TestClient) -> None:
+    headers = {"content-type": "Application/JSON; charset=utf-8"}
+    assert http.post(CHAT, content=json.dumps(HELLO), headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        (b"", "body"),
+        (b"{", "body.1"),
+        (b'{"messages": }', "body.13"),
+        (b"[]", "body"),
+        (b'"x"', "body"),
+        (b"\xff\xfe{}", "body.0"),
+        (b"[" * 100_000, None),
+        (b'{"a":' + b"9" * 5000 + b"}", "body.0"),
+    ],
+    ids=["empty", "cut", "no value", "list", "string", "not utf-8", "deep", "long number"],
+)
+def test_bodies_that_are_no_request(http: TestClient, body: bytes, param: str | None) -> None:
+    answer = http.post(CHAT, content=body, headers=JSON)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["param"] == param
+    assert answer.json()["error"]["message"]
+
+
+def test_a_lone_surrogate_that_would_reach_the_answer(http: TestClient) -> None:
+    body = b'{"messages":[{"role":"user","content":"x"}],"vllm_xargs":{"k":"\\ud800"}}'
+    answer = http.post(CHAT, content=body, headers=JSON)
+    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "BadRequestError")
+
+
+def test_a_body_beyond_the_limit(server: Server) -> None:
+    with client(server, max_body_bytes=1000) as http:
+        answer = http.post(CHAT, content=b"x" * 2000, headers=JSON)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, 413)
+
+
+def test_unknown_keys_are_ignored(http: TestClient) -> None:
+    assert http.post(CHAT, json={**HELLO, "session_id": "s", "nvext": {"a": 1}}).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def guarded(server: Server) -> Iterator[TestClient]:
+    with client(server, api_key=["first", "second"]) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("header", ["Bearer first", "bearer second", "BEARER first"])
+def test_known_keys_pass(guarded: TestClient, header: str) -> None:
+    assert guarded.post(CHAT, json=HELLO, headers={"Authorization": header}).status_code == 200
+
+
+@pytest.mark.parametrize("header", ["", "first", "Bearer", "Bearer third", "Basic first", "Bearer firstx"])
+def test_other_keys_do_not(guarded: TestClient, header: str) -> None:
+    answer = guarded.post(CHAT, json=HELLO, headers={"Authorization": header} if header else {})
+    assert (answer.status_code, answer.content) == (401, b'{"error":"Unauthorized"}')
+
+
+@pytest.mark.parametrize("path", ["/v1beta", "/inference/x", "/v2", "/cohere/v2"])
+def test_paths_are_guarded_by_prefix(guarded: TestClient, path: str) -> None:
+    assert guarded.get(path).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/health", "/ping", "/version", "/load"])
+def test_open_paths(guarded: TestClient, path: str) -> None:
+    assert guarded.get(path).status_code == 200
+
+
+def test_tokenize_is_open(guarded: TestClient) -> None:
+    assert guarded.post("/tokenize", json={"prompt": "x"}).status_code == 200
+
+
+def test_request_ids_are_echoed_when_told(server: Server) -> None:
+    with client(server, enable_request_id_headers=True) as http:
+        assert http.get("/health", headers={"X-Request-Id": "abc"}).headers["x-request-id"] == "abc"
+        assert len(http.get("/health").headers["x-request-id"]) == 32

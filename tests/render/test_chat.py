@@ -1,0 +1,323 @@
+"""Whole chat requests in, whole generate requests out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from renderlayer.errors import BadRequest, NotFound, RenderLayerError, ValidationFailed
+from renderlayer.render.chat import render_chat
+from renderlayer.render.server import Server
+from renderlayer.wire._base import parse
+from renderlayer.wire.chat import ChatCompletionRequest
+
+HELLO = [{"role": "user", "content": "Hello world"}]
+TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}
+
+
+def render(server: Server, header_id: str | None = None, **body: Any) -> dict[str, Any]:
+    return render_chat(parse(ChatCompletionRequest, {"messages": HELLO, **body}), server, header_id)
+
+
+def text_of(server: Server, rendered: dict[str, Any]) -> str:
+    return server.model.tokenizer.decode(rendered["token_ids"], skip_special_tokens=False)
+
+
+def with_settings(server: Server, **changes: Any) -> Server:
+    return Server(server.model, replace(server.settings, **changes))
+
+
+def test_a_plain_request_has_every_key_in_the_order_of_the_wire(server: Server) -> None:
+    rendered = render(server, model="small")
+    assert list(rendered) == [
+        "request_id",
+        "token_ids",
+        "token_offsets",
+        "features",
+        "content_parts",
+        "sampling_params",
+        "model",
+        "reasoning_ended",
+        "reasoning_parser_kwargs",
+        "return_token_ids",
+        "output_mode",
+        "parse_context",
+        "stream",
+        "stream_options",
+        "cache_salt",
+        "priority",
+        "kv_transfer_params",
+        "ec_transfer_params",
+    ]
+    assert text_of(server, rendered) == "<|im_start|>user\nHello world<|im_end|>\n<|im_start|>assistant\n"
+    assert list(rendered["sampling_params"].items()) == [
+        ("presence_penalty", 0.0),
+        ("frequency_penalty", 0.0),
+        ("repetition_penalty", 1.0),
+        ("temperature", 0.6),
+        ("top_p", 1.0),
+        ("min_p", 0.0),
+        ("stop", []),
+        ("stop_token_ids", []),
+        ("max_tokens", 4096 - len(rendered["token_ids"])),
+        ("output_kind", 2),
+        ("skip_clone", True),
+        ("bad_words", []),
+        ("skip_reading_prefix_cache", False),
+    ]
+    assert rendered["parse_context"] == {
+        "tools": None,
+        "tool_choice": "none",
+        "parallel_tool_calls": True,
+        "include_reasoning": True,
+        "chat_template_kwargs": {
+            "cohere_format": "cmd4",
+            "add_generation_prompt": True,
+            "continue_final_message": False,
+        },
+        "history_tool_call_cnt": 0,
+    }
+
+
+def test_equal_requests_give_equal_results(server: Server) -> None:
+    first, second = render(server, request_id="same"), render(server, request_id="same")
+    assert first == second
+
+
+def test_max_tokens_is_stated_even_where_it_is_the_engines_default(server: Server) -> None:
+    assert render(server, max_tokens=16)["sampling_params"]["max_tokens"] == 16
+
+
+def test_max_completion_tokens_beats_max_tokens(server: Server) -> None:
+    assert render(server, max_tokens=5, max_completion_tokens=7)["sampling_params"]["max_tokens"] == 7
+
+
+def test_the_operators_cap_lowers_max_tokens(server: Server) -> None:
+    capped = with_settings(server, override_generation_config={"max_new_tokens": 9})
+    assert render(capped)["sampling_params"]["max_tokens"] == 9
+    assert render(capped, max_tokens=100)["sampling_params"]["max_tokens"] == 9
+
+
+def test_many_sampling_fields_travel(server: Server) -> None:
+    params = render(
+        server,
+        temperature=0,
+        seed=7,
+        stop=["END", "xx"],
+        logprobs=True,
+        top_logprobs=2,
+        max_completion_tokens=16,
+        logit_bias={"5": 200},
+        bad_words=["foo"],
+        min_tokens=2,
+        vllm_xargs={"q": 2},
+        response_format={"type": "json_object"},
+        stream=True,
+    )["sampling_params"]
+    assert "top_p" not in params and "min_p" not in params  # greedy
+    assert params["temperature"] == 0.0
+    assert params["logprobs"] == 2
+    assert params["logit_bias"] == {"5": 100.0}
+    assert params["output_text_buffer_length"] == 2
+    assert params["extra_args"] == {"q": 2}
+    assert params["structured_outputs"]["json_object"] is True
+    assert params["output_kind"] == 1
+
+
+def test_a_tiny_temperature_is_raised(server: Server) -> None:
+    assert render(server, temperature=0.001)["sampling_params"]["temperature"] == 0.01
+
+
+def test_stream_options_travel_only_with_streams(server: Server) -> None:
+    rendered = render(server, stream=True, stream_options={"include_usage": True})
+    assert rendered["stream_options"] == {"include_usage": True, "continuous_usage_stats": False}
+    assert render(server)["stream_options"] is None
+
+
+def test_transfer_params_stand_at_the_top_level(server: Server) -> None:
+    rendered = render(server, kv_transfer_params={"a": 1}, ec_transfer_params={})
+    assert rendered["kv_transfer_params"] == {"a": 1}
+    assert rendered["ec_transfer_params"] is None
+    assert "extra_args" not in rendered["sampling_params"]
+
+
+def test_a_prompt_that_comes_back_in_kv_transfer_params_is_used_as_it_is(server: Server) -> None:
+    rendered = render(server, kv_transfer_params={"prompt_token_ids": [5, 6, 7], "remote": "x"})
+    assert rendered["token_ids"] == [5, 6, 7]
+    assert rendered["kv_transfer_params"] == {"remote": "x"}
+
+
+def test_request_ids(server: Server) -> None:
+    assert render(server, request_id="mine")["request_id"] == "chatcmpl-mine"
+    assert render(server, "header", request_id="mine")["request_id"] == "chatcmpl-header"
+    drawn = render(server)["request_id"].removeprefix("chatcmpl-")
+    assert len(drawn) == 16 and int(drawn, 16) >= 0
+
+
+@pytest.mark.parametrize(
+    ("effort", "given", "expected"),
+    [("low", {}, True), ("none", {}, False), ("none", {"enable_thinking": True}, True)],
+)
+def test_reasoning_effort_switches_thinking(server: Server, effort: str, given: dict[str, Any], expected: bool) -> None:
+    kwargs = render(server, reasoning_effort=effort, chat_template_kwargs=given)["parse_context"][
+        "chat_template_kwargs"
+    ]
+    assert (kwargs["reasoning_effort"], kwargs["enable_thinking"]) == (effort, expected)
+
+
+def test_efforts_are_mapped_first(server: Server) -> None:
+    mapped = with_settings(server, reasoning_effort_map={"minimal": "none"})
+    kwargs = render(mapped, reasoning_effort="minimal")["parse_context"]["chat_template_kwargs"]
+    assert (kwargs["reasoning_effort"], kwargs["enable_thinking"]) == ("none", False)
+
+
+def test_template_kwargs_reach_the_template(server: Server) -> None:
+    rendered = render(server, chat_template_kwargs={"enable_thinking": False, "unknown": 1})
+    assert text_of(server, rendered).endswith("<think>\n\n</think>\n\n")
+
+
+def test_continue_final_message_leaves_the_last_message_open(server: Server) -> None:
+    messages = [*HELLO, {"role": "assistant", "content": "The answer is"}]
+    rendered = render(server, messages=messages, continue_final_message=True, add_generation_prompt=False)
+    assert text_of(server, rendered).endswith("The answer is")
+
+
+def test_both_endings_are_refused(server: Server) -> None:
+    with pytest.raises(BadRequest, match="Cannot set both"):
+        render(server, continue_final_message=True, add_generation_prompt=True)
+
+
+@pytest.mark.parametrize(
+    ("side", "start", "end"), [("left", -4, None), ("right", 0, 4), (None, -4, None)], ids=["left", "right", "default"]
+)
+def test_truncation_keeps_one_end(server: Server, side: str | None, start: int, end: int | None) -> None:
+    whole = render(server)["token_ids"]
+    cut = render(server, truncate_prompt_tokens=4, **({"truncation_side": side} if side else {}))["token_ids"]
+    assert cut == whole[start:end]
+
+
+def test_truncation_to_the_context_leaves_room_for_one_token(server: Server) -> None:
+    long = [{"role": "user", "content": "word " * 6000}]
+    rendered = render(server, messages=long, truncate_prompt_tokens=-1)
+    assert len(rendered["token_ids"]) == server.max_model_len - 1
+    assert rendered["sampling_params"]["max_tokens"] == 1
+
+
+def test_offsets_cover_the_text(server: Server) -> None:
+    rendered = render(server, return_token_offsets=True)
+    text = text_of(server, rendered)
+    assert len(rendered["token_offsets"]) == len(rendered["token_ids"])
+    assert "".join(text[start:end] for start, end in rendered["token_offsets"]) == text
+
+
+def test_a_history_of_calls_reaches_the_template(server: Server) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
+    messages = [
+        *HELLO,
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "21"},
+    ]
+    rendered = render(server, messages=messages)
+    assert '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>' in text_of(
+        server, rendered
+    )
+    assert rendered["parse_context"]["history_tool_call_cnt"] == 1
+
+
+def test_an_empty_list_of_calls_is_no_call(server: Server) -> None:
+    messages = [*HELLO, {"role": "assistant", "content": "Hi", "tool_calls": []}]
+    assert "<tool_call>" not in text_of(server, render(server, messages=messages))
+
+
+def test_text_parts_equal_a_string(server: Server) -> None:
+    parts = [{"role": "user", "content": [{"type": "text", "text": "Hello world"}]}]
+    assert render(server, messages=parts)["token_ids"] == render(server)["token_ids"]
+
+
+def test_tool_choice_none_hides_tools_only_when_told(server: Server) -> None:
+    assert "get_weather" in text_of(server, render(server, tools=[TOOL], tool_choice="none"))
+    hiding = with_settings(server, exclude_tools_when_tool_choice_none=True)
+    assert "get_weather" not in text_of(server, render(hiding, tools=[TOOL], tool_choice="none"))
+
+
+def test_a_named_tool_keeps_the_references_key_order(server: Server) -> None:
+    parsing = with_settings(server, tool_call_parser="hermes", enable_auto_tool_choice=True)
+    choice = {"type": "function", "function": {"name": "get_weather"}}
+    context = render(parsing, tools=[TOOL], tool_choice=choice)["parse_context"]
+    assert list(context["tool_choice"]) == ["function", "type"]
+    assert context["tools"][0]["function"]["description"] is None
+
+
+REFUSALS: list[tuple[dict[str, Any], type[RenderLayerError], str | None, str]] = [
+    ({"model": "nope"}, NotFound, "model", "does not exist. Valid aliases: small."),
+    ({"messages": []}, BadRequest, None, "empty conversation"),
+    ({"use_beam_search": True}, BadRequest, None, "Beam search"),
+    ({"chat_template": "x"}, BadRequest, None, "--trust-request-chat-template"),
+    ({"chat_template_kwargs": {"chat_template": "x"}}, BadRequest, None, "--trust-request-chat-template"),
+    ({"mm_processor_kwargs": {"a": 1}}, BadRequest, "mm_processor_kwargs", "--trust-request-mm-kwargs"),
+    ({"tools": [TOOL]}, BadRequest, None, "--enable-auto-tool-choice"),
+    ({"tools": []}, BadRequest, "tools", "must not be an empty array"),
+    ({"tool_choice": "auto"}, BadRequest, "tool_choice", "`tools` must be set"),
+    ({"tools": [TOOL], "tool_choice": "bogus"}, BadRequest, "tool_choice", "Invalid value"),
+    ({"tools": [TOOL], "tool_choice": {"function": {"name": "x"}}}, BadRequest, "tool_choice", "does not match"),
+    ({"max_tokens": 0}, BadRequest, "max_tokens", "at least 1, got 0"),
+    ({"max_tokens": 99999}, BadRequest, "max_tokens", "cannot be greater than max_model_len=4096"),
+    ({"max_completion_tokens": 99999}, BadRequest, "max_completion_tokens", "cannot be greater"),
+    ({"n": 0}, BadRequest, None, "n must be at least 1"),
+    ({"n": 20_000}, BadRequest, None, "n must be at most"),
+    ({"n": 2, "temperature": 0}, BadRequest, None, "greedy sampling"),
+    ({"temperature": -1}, BadRequest, "temperature", "non-negative"),
+    ({"temperature": 3}, BadRequest, "temperature", "must be in [0, 2]"),
+    ({"top_p": 1.5}, BadRequest, "top_p", "(0, 1]"),
+    ({"top_k": -5}, BadRequest, None, "top_k"),
+    ({"stop": ""}, BadRequest, None, "empty string"),
+    ({"bad_words": [""]}, BadRequest, None, "empty string"),
+    ({"logit_bias": {"x": 1}}, BadRequest, "logit_bias", "cannot be converted"),
+    ({"top_logprobs": 2}, BadRequest, "top_logprobs", "must be set to true"),
+    ({"thinking_token_budget": 1.5}, BadRequest, "thinking_token_budget", "non-negative integer"),
+    ({"truncate_prompt_tokens": 0}, BadRequest, None, "No token_ids rendered"),
+    ({"truncate_prompt_tokens": 10**7}, BadRequest, "truncate_prompt_tokens", "max_model_len = 4096"),
+    ({"cache_salt": "a/b"}, BadRequest, "cache_salt", "must not contain"),
+    ({"stream_options": {}}, BadRequest, "stream_options", "stream=True"),
+    ({"vllm_xargs": {"x": 2**70}}, BadRequest, "extra_args", "64 bits"),
+    ({"kv_transfer_params": {"x": 2**70}}, BadRequest, "extra_args", "64 bits"),
+    ({"messages": [{"role": "user", "content": "word " * 9000}]}, BadRequest, "input_tokens", "at least 4097"),
+    ({"messages": [{"role": "user", "content": "a\ud800"}]}, BadRequest, None, "surrogates not allowed"),
+    ({"messages": [{"role": "user", "content": [{"type": "bogus"}]}]}, BadRequest, None, "bogus"),
+    ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, BadRequest, None, "'text'"),
+    ({"messages": [{"role": "user", "content": None}]}, ValidationFailed, "body.messages.0.content", "valid string"),
+    ({"messages": [{"content": "x"}]}, ValidationFailed, "body.messages.0.role", "Field required"),
+    ({"messages": "x"}, ValidationFailed, "body.messages", "valid list"),
+    ({"seed": 2**63}, ValidationFailed, "body.seed", "less than or equal"),
+    ({"stop": list("abcde")}, ValidationFailed, "body.stop", "2 validation errors"),
+    ({"reasoning_effort": "bogus"}, ValidationFailed, "body.reasoning_effort", "'minimal'"),
+]
+
+
+@pytest.mark.parametrize(("body", "kind", "param", "text"), REFUSALS, ids=lambda value: str(value)[:40])
+def test_refusals(
+    server: Server, body: dict[str, Any], kind: type[RenderLayerError], param: str | None, text: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        render(server, **body)
+    assert type(caught.value) is kind
+    assert caught.value.param == param
+    assert text in caught.value.message
+
+
+def test_an_image_for_a_text_model_is_refused(server: Server) -> None:
+    part = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    with pytest.raises(BadRequest, match="is not a multimodal model"):
+        render(server, messages=[{"role": "user", "content": [part]}])
+
+
+def test_server_defaults_for_template_kwargs_can_be_overridden(server: Server) -> None:
+    quiet = with_settings(server, default_chat_template_kwargs={"enable_thinking": False})
+    assert text_of(server, render(quiet)).endswith("</think>\n\n")
+    assert not text_of(server, render(quiet, chat_template_kwargs={"enable_thinking": True})).endswith("</think>\n\n")
+
+
+def test_generation_config_vllm_means_no_defaults(server: Server) -> None:
+    assert render(with_settings(server, generation_config="vllm"))["sampling_params"]["temperature"] == 1.0

@@ -1,0 +1,265 @@
+"""`/v1/messages/render`: what an Anthropic request makes of the prompt and of the engine's request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from renderlayer.errors import BadRequest, NotFound, RenderLayerError, ValidationFailed
+from renderlayer.render.messages import render_messages
+from renderlayer.render.messages_request import chat_request
+from renderlayer.render.server import Server
+from renderlayer.settings import Settings
+from renderlayer.wire._base import parse
+from renderlayer.wire.messages import MessagesRequest
+from tests.models import CHATML, make_model_folder, open_server
+
+Json = dict[str, Any]
+HELLO: list[Json] = [{"role": "user", "content": "Hello"}]
+WEATHER: Json = {"name": "get_weather", "input_schema": {"properties": {}}}
+STRICT_TURNS = """\
+{%- for message in messages %}{% if message.role == 'system' and not loop.first %}{{ raise_exception('misplaced') }}
+{%- endif %}[{{ message.role }}]{{ message.content }}{% endfor %}"""
+
+
+@pytest.fixture(scope="module")
+def parsed(model_folder: Path) -> Server:
+    return open_server(model_folder, Settings(tool_call_parser="hermes", enable_auto_tool_choice=True))
+
+
+def request(**body: Any) -> MessagesRequest:
+    return parse(MessagesRequest, {"model": "small", "max_tokens": 64, "messages": HELLO, **body})
+
+
+def render(server: Server, **body: Any) -> Json:
+    server = Server(server.model, replace(server.settings, served_model_name=["small"]))
+    return render_messages(request(**body), server)
+
+
+def prompt(server: Server, **body: Any) -> str:
+    return server.model.tokenizer.decode(render(server, **body)["token_ids"], skip_special_tokens=False)
+
+
+def turn(server: Server, role: str, *blocks: Json) -> list[Json]:
+    return chat_request(request(messages=[{"role": role, "content": list(blocks)}]), server).messages
+
+
+def test_system_blocks_are_joined_and_the_billing_line_is_dropped(server: Server) -> None:
+    billing = "x-anthropic-billing-header: cc=1"
+    blocks = [{"type": "text", "text": text} for text in (billing, "A.", "B.")]
+
+    assert prompt(server, system=blocks).startswith("<|im_start|>system\nA.B.<|im_end|>")
+    assert prompt(server, system=f"{billing}\nA.").startswith("<|im_start|>system\nA.<|im_end|>")
+    assert prompt(server, system=billing) == prompt(server)
+
+
+def test_an_assistant_turn(server: Server) -> None:
+    assert turn(
+        server,
+        "assistant",
+        {"type": "thinking", "thinking": "a", "signature": "s"},
+        {"type": "redacted_thinking", "data": "…"},
+        {"type": "thinking", "thinking": "b", "signature": "s"},
+        {"type": "text", "text": "Checking", "cache_control": {"type": "ephemeral"}},
+        {"type": "tool_use", "id": "t", "name": "get", "input": {"city": "Köln"}},
+    ) == [
+        {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "Checking"}],
+            "reasoning": "ab",
+            "tool_calls": [
+                {"id": "t", "function": {"arguments": '{"city": "Köln"}', "name": "get"}, "type": "function"}
+            ],
+        }
+    ]
+
+
+def test_tool_results_come_before_what_the_user_says(server: Server) -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    inner = [{"type": "text", "text": "21"}, image, {"type": "text", "text": "C"}]
+    url = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+
+    assert turn(
+        server,
+        "user",
+        {"type": "text", "text": "thanks"},
+        url,
+        {"type": "tool_result", "tool_use_id": "t", "content": inner, "is_error": True},
+        {"type": "tool_result", "tool_use_id": "u"},
+    ) == [
+        {"role": "tool", "tool_call_id": "t", "content": "21\nC"},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]},
+        {"role": "tool", "tool_call_id": "u", "content": ""},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "thanks"},
+                {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
+            ],
+        },
+    ]
+
+
+def test_deferred_tools_are_withheld_until_the_conversation_names_them(server: Server) -> None:
+    tools = [WEATHER, *({**WEATHER, "name": name, "defer_loading": True} for name in ("a", "b", "c"))]
+    found = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "tool_reference", "tool_name": "a"}]}
+    added = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "b"}}
+    turns = [{"role": "user", "content": [found]}, {"role": "system", "content": [added]}]
+    chat = chat_request(request(messages=turns, tools=tools), server)
+
+    assert [tool["function"]["name"] for tool in chat.tool_dicts() or ()] == ["get_weather", "a", "b"]
+    assert chat.messages == [
+        {"role": "tool", "tool_call_id": "t", "content": ""},
+        {"role": "tool", "tool_call_id": "t", "content": [{"type": "tool_reference", "name": "a"}]},
+    ]
+
+
+def test_a_schema_is_an_object_by_default(server: Server) -> None:
+    chat = chat_request(request(tools=[WEATHER]), server)
+
+    assert chat.tool_dicts() == [
+        {
+            "type": "function",
+            "function": {
+                "name": "get_weather",
+                "description": None,
+                "parameters": {"properties": {}, "type": "object"},
+            },
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        (None, "auto"),
+        ({"type": "auto"}, "auto"),
+        ({"type": "any"}, "required"),
+        ({"type": "none"}, "none"),
+        ({"type": "tool", "name": "get_weather"}, {"function": {"name": "get_weather"}, "type": "function"}),
+    ],
+)
+def test_tool_choices(parsed: Server, choice: Json | None, expected: Any) -> None:
+    context = render(parsed, tools=[WEATHER], tool_choice=choice)["parse_context"]
+
+    assert context["tool_choice"] == expected
+    assert context["parallel_tool_calls"] is True
+
+
+def test_one_call_at_a_time(parsed: Server) -> None:
+    answer = render(parsed, tools=[WEATHER], tool_choice={"type": "auto", "disable_parallel_tool_use": True})
+
+    assert answer["parse_context"]["parallel_tool_calls"] is False
+
+
+def test_without_tools_there_is_no_choice(server: Server) -> None:
+    assert render(server)["parse_context"]["tool_choice"] is None
+
+
+def test_options(server: Server) -> None:
+    answer = render(
+        server,
+        max_tokens=2000,
+        temperature=0.3,
+        top_k=5,
+        stop_sequences=["\n\nHuman:"],
+        stream=True,
+        thinking={"type": "enabled", "budget_tokens": 1024},
+        output_config={"effort": "low", "format": {"type": "json_schema", "schema": {"type": "object"}}},
+    )
+    params = answer["sampling_params"]
+
+    assert (params["max_tokens"], params["temperature"], params["top_k"]) == (2000, 0.3, 5)
+    assert params["stop"] == ["\n\nHuman:"]
+    assert params["thinking_token_budget"] == 1024
+    assert params["structured_outputs"]["json"] == {"type": "object"}
+    assert answer["stream_options"] == {"include_usage": True, "continuous_usage_stats": True}
+    assert answer["parse_context"]["chat_template_kwargs"]["reasoning_effort"] == "low"
+    assert answer["request_id"].startswith("chatcmpl-")
+
+
+INLINE = [*HELLO, {"role": "system", "content": "inline"}, {"role": "user", "content": "Go"}]
+
+
+def test_inline_system_messages_stay_where_the_template_takes_them(server: Server) -> None:
+    assert "Hello<|im_end|>\n<|im_start|>system\ninline<|im_end|>" in prompt(server, messages=INLINE)
+
+
+@pytest.mark.parametrize("template", [STRICT_TURNS, "{{ messages[0].role }}{{ messages[0].content }}"])
+def test_inline_system_messages_are_merged_where_the_template_refuses_or_loses_them(
+    tmp_path: Path, template: str
+) -> None:
+    server = open_server(make_model_folder(tmp_path / "strict", template=template), Settings())
+
+    assert "A.\n\ninline" in prompt(server, messages=INLINE, system="A.")
+
+
+@pytest.mark.parametrize(
+    ("template", "setting", "expected"),
+    [
+        (CHATML, "auto", "none"),
+        ("{{ messages[0].content }}", "auto", "low"),
+        (
+            "{% if reasoning_effort == 'none' %}{{ raise_exception('no') }}{% endif %}x{{ reasoning_effort }}",
+            "auto",
+            "low",
+        ),
+        ("{{ messages[0].content }}", "none", "none"),
+        (CHATML, "low", "low"),
+    ],
+)
+def test_disabled_thinking_is_an_effort_that_the_template_knows(
+    tmp_path: Path, template: str, setting: str, expected: str
+) -> None:
+    settings = Settings(anthropic_disabled_thinking_effort=setting)
+    server = open_server(make_model_folder(tmp_path / "model", template=template), settings)
+
+    assert chat_request(request(thinking={"type": "disabled"}), server).reasoning_effort == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "param"),
+    [
+        ({"model": "nope"}, NotFound, "model"),
+        ({"model": ""}, ValidationFailed, "body.model"),
+        ({"max_tokens": 0}, ValidationFailed, "body.max_tokens"),
+        ({"max_tokens": 10**6}, BadRequest, "max_completion_tokens"),
+        ({"messages": []}, BadRequest, None),
+        ({"messages": [{"role": "tool", "content": "x"}]}, ValidationFailed, "body.messages.0.role"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "video"}]}]},
+            ValidationFailed,
+            "body.messages.0.content.0.type",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text"}]}]},
+            ValidationFailed,
+            "body.messages.0.content.0.text",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "file"}}]}]},
+            ValidationFailed,
+            "body.messages.0.content.0.source.type",
+        ),
+        ({"system": [{"type": "image"}]}, ValidationFailed, "body.system.0.type"),
+        ({"thinking": {"type": "enabled", "budget_tokens": 5}}, ValidationFailed, "body.thinking.budget_tokens"),
+        ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, ValidationFailed, "body"),
+        ({"stop_sequences": list("abcde")}, ValidationFailed, "body.stop_sequences"),
+        ({"cache_salt": "a/b"}, BadRequest, "cache_salt"),
+        ({"tools": [{"name": "x"}]}, ValidationFailed, "body.tools.0.input_schema"),
+        ({"tools": [WEATHER], "tool_choice": {"type": "any"}}, BadRequest, None),
+        ({"tool_choice": {"type": "any"}}, BadRequest, "tool_choice"),
+        ({"tools": [WEATHER], "tool_choice": {"type": "tool", "name": "x"}}, BadRequest, "tool_choice"),
+        ({"tools": [WEATHER], "tool_choice": {"type": "tool"}}, ValidationFailed, "body.tool_choice"),
+    ],
+)
+def test_refusals_name_the_field(server: Server, body: Json, error: type[RenderLayerError], param: str | None) -> None:
+    with pytest.raises(RenderLayerError) as caught:
+        render(server, **body)
+
+    assert type(caught.value) is error
+    assert caught.value.param == param
+    assert caught.value.message
