@@ -51,6 +51,22 @@ def _completion_render(body: Any, server: Server, header_id: str | None) -> Any:
     return render_completion(parse(CompletionRequest, body), server, header_id)
 
 
+def _responses_render(body: Any, server: Server, header_id: str | None) -> Any:
+    from renderlayer.render.responses import render_responses
+    from renderlayer.wire._base import parse
+    from renderlayer.wire.responses import ResponsesRequest
+
+    return render_responses(parse(ResponsesRequest, body), server, header_id)
+
+
+def _messages_render(body: Any, server: Server, header_id: str | None) -> Any:
+    from renderlayer.render.messages import render_messages
+    from renderlayer.wire._base import parse
+    from renderlayer.wire.messages import MessagesRequest
+
+    return render_messages(parse(MessagesRequest, body), server, header_id)
+
+
 def _tokenize(body: Any, server: Server, header_id: str | None) -> Any:
     from renderlayer.render.tokenize import tokenize_request
     from renderlayer.wire._base import parse
@@ -97,6 +113,8 @@ def _completion_derender_stream(events: Iterable[Any], server: Server) -> Iterat
 ROUTES: tuple[Route, ...] = (
     Route("/v1/chat/completions/render", "render", _chat_render, fast_json=True),
     Route("/v1/completions/render", "render", _completion_render, fast_json=True),
+    Route("/v1/responses/render", "render", _responses_render, fast_json=True),
+    Route("/v1/messages/render", "render", _messages_render, fast_json=True),
     Route("/tokenize", "render", _tokenize),
     Route("/detokenize", "render", _detokenize),
     Route("/v1/chat/completions/derender", "derender", _chat_derender, stream=_chat_derender_stream),
