@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from renderlayer.bundle.continuation import cut, marked
+from renderlayer.bundle.engines.engine import Engine
 from renderlayer.errors import BadRequest
 
 NO_TEMPLATE = (
@@ -35,12 +36,6 @@ _RESERVED = frozenset(
     )
 )
 """Parameters of the reference's `apply_chat_template`: they never reach a template under these names (wire.md 3.5)."""
-
-
-class Engine(Protocol):
-    """A compiled template."""
-
-    def render(self, context: dict[str, Any]) -> str: ...
 
 
 class ChatTemplate:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 from minijinja import Environment
 
+from renderlayer.bundle.engines.engine import Engine
 from renderlayer.bundle.engines.functions import strftime_now, tojson
 from renderlayer.errors import BadRequest
 
@@ -18,8 +21,14 @@ class TemplateRefusal(Exception):
     """What `raise_exception` raises in a template."""
 
 
+class Unfit(Exception):
+    """The context holds a value that minijinja writes otherwise than Python does."""
+
+
 class MiniEngine:
-    """One compiled template. A failure is rendered again by jinja2, whose words are the reference's.
+    """One compiled template.
+
+    What minijinja cannot render, or fails to, is rendered by jinja2: a failure then has the reference's words.
 
     Raises:
         Exception: minijinja does not compile the template (only while packing: what is packed compiles).
@@ -29,6 +38,7 @@ class MiniEngine:
         self._source = source
         made = Environment(trim_blocks=True, lstrip_blocks=True, auto_escape_callback=lambda name: False)
         made.add_filter("tojson", tojson)
+        made.add_test("iterable", _is_iterable)
         made.add_global("raise_exception", _raise_exception)
         made.add_global("strftime_now", strftime_now)
         made.add_template(_NAME, without_generation_tags(source))
@@ -41,23 +51,44 @@ class MiniEngine:
             BadRequest: anything that went wrong in the template, with jinja2's text.
         """
         try:
-            text = self.render_strict(context)
-            if "\ufffd" not in text or not _holds_surrogate(context):
-                return text
-            return self._by_jinja(context)  # which keeps lone surrogates, for the tokenizer to refuse
+            return self.render_strict(context)
         except TemplateRefusal as error:
             raise BadRequest(str(error)) from error
         except Exception:
-            return self._by_jinja(context)
-
-    def _by_jinja(self, context: dict[str, Any]) -> str:
-        from renderlayer.bundle.engines.jinja import JinjaEngine
-
-        return JinjaEngine(self._source).render(context)
+            return self._jinja.render(context)
 
     def render_strict(self, context: dict[str, Any]) -> str:
-        """Render with minijinja alone; whatever it raises is raised."""
+        """Render with minijinja alone.
+
+        Raises:
+            Unfit: a value of the context needs jinja2.
+            Exception: whatever the template raises.
+        """
+        if any(map(_is_unfit, context.values())):
+            raise Unfit
         return self._environment.render_template(_NAME, **context)
+
+    @cached_property
+    def _jinja(self) -> Engine:
+        from renderlayer.bundle.engines.jinja import JinjaEngine
+
+        return JinjaEngine(self._source)
+
+
+def _is_unfit(value: Any) -> bool:
+    """Whether a number in `value` is written differently: with an exponent, or with more than 127 bits."""
+    if isinstance(value, dict):
+        return any(map(_is_unfit, value.values()))
+    if isinstance(value, list):
+        return any(map(_is_unfit, value))
+    if isinstance(value, float):
+        return value != 0 and not 1e-4 <= abs(value) < 1e16
+    return isinstance(value, int) and value.bit_length() > 126
+
+
+def _is_iterable(value: Any) -> bool:
+    """Python's answer: minijinja would say yes to None."""
+    return isinstance(value, Iterable)
 
 
 def without_generation_tags(source: str) -> str:

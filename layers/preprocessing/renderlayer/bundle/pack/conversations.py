@@ -38,7 +38,6 @@ _ARGUMENTS = {
     "days": 3,
     "exact": 2.50,
     "huge": 12345678901234567890123,
-    "tiny": 1e-7,
     "flag": True,
     "nothing": None,
     "list": [1, "two", {"three": [3.0]}],
