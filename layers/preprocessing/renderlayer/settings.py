@@ -82,8 +82,17 @@ class Settings:
 
     reference_bucket: str = _row("", "bucket that holds referenced payloads")
     reference_prefix: str = _row("references", "key prefix of referenced payloads")
-    reference_above: int = _row(262_144, "auto: bytes of base64 above which a payload becomes a reference", "int")
+    reference_above: int = _row(
+        2 << 20, "auto: bytes of base64 that stay in a response, shared by its media; above: references", "int"
+    )
+    reference_request_above: int = _row(
+        0, "bytes from which a whole rendered request is stored and answered as a request_ref; 0: never", "int"
+    )
     reference_days: int = _row(2, "days after which the lifecycle rule removes a reference", "int")
+    reference_allowed: list[str] = _row([], "bucket/prefix that the engine reads (default: the above)", "list")
+    reference_model: str = _row("", "fingerprint of the packed model that the engine takes payloads of", "str")
+    reference_cache_bytes: int = _row(1 << 30, "bytes of payloads that the engine holds in memory", "int")
+    reference_seconds: float = _row(10.0, "longest time in which the engine resolves a request's references", "float")
     engine_url: str = _row("", "generate service that complete and batch call")
     engine_api_key: str = _row("", "key that the generate service asks for")
 
@@ -146,6 +155,10 @@ class Settings:
         unknown = set(self.reasoning_effort_map) - set(EFFORTS)
         if unknown:
             raise ConfigurationError(f"reasoning_effort_map: unknown effort {sorted(unknown)[0]!r}")
+        if self.mm_payload == "reference" and not self.reference_bucket:
+            raise ConfigurationError("mm_payload: references need a bucket (reference_bucket)")
+        if self.reference_days < 1:
+            raise ConfigurationError("reference_days must be at least 1")
         if self.max_model_len is not None and self.max_model_len < 1:
             raise ConfigurationError("max_model_len must be at least 1")
         return self

@@ -84,7 +84,12 @@ def _endpoint(route: Route, server: Server) -> Callable[[Request], Awaitable[Res
         def work() -> bytes:
             answer = route.work(decoded(body), server, header_id)
             count_tokens(request.scope, answer)
-            return dumped_fast(answer) if route.fast_json else dumped(answer)
+            content = dumped_fast(answer) if route.fast_json else dumped(answer)
+            if route.path.endswith("/render") and 0 < server.settings.reference_request_above < len(content):
+                from renderlayer.references.writing import claims
+
+                content = dumped_fast(claims(answer, server.settings, server.model))
+            return content
 
         return json_response(await run_in_threadpool(work))
 

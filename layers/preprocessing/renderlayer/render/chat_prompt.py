@@ -88,6 +88,8 @@ def _with_media(
     text: str, talk: Conversation, server: Server, options: TokenizeOptions, media: MediaOptions, limited: bool
 ) -> Prompt:
     """Expand placeholders; truncation is applied to the expanded ids, where an item is never cut."""
+    from renderlayer.references.writing import payload_writer
+
     keep = options.limit(server)
     multimodal.check_counts(server.model, server.settings, talk.media)
     bare = server.model.tokenizer.encode(text, options.add_special_tokens)
@@ -99,6 +101,7 @@ def _with_media(
         payload="none" if media.payload == "none" else "tensors",
         media_io_kwargs=media.io_kwargs,
         mm_processor_kwargs=media.processor_kwargs,
+        write=payload_writer(media.payload, server.settings, server.model, len(talk.media)),
     )
     longest, size = server.max_model_len, len(expanded.token_ids)
     if keep is not None:

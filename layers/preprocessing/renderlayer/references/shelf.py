@@ -1,0 +1,94 @@
+"""Payloads in object storage, each stored once under its content address; computed only when it is not there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from renderlayer.errors import Unavailable
+from renderlayer.references.address import Address, Place
+from renderlayer.references.flights import Flights
+from renderlayer.references.label import Label, flaw
+from renderlayer.references.store import ObjectStore, Stored
+
+_DAY = 86_400
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Content:
+    """What belongs on the shelf.
+
+    Args:
+        fingerprint, name: its address within the place.
+        length: tokens of its placeholder; 0 for a whole request.
+        compute: makes the bytes; the same ones for the same address.
+    """
+
+    fingerprint: str
+    name: str
+    length: int
+    compute: Callable[[], bytes]
+
+
+class Shelf:
+    """The writing side of references.
+
+    Args:
+        store, place: where objects go.
+        model: the packed model's fingerprint, which every label carries.
+        days: after how many days the bucket's lifecycle rule removes an object. One that is older than half of that
+            is renewed before its address is handed out, so that a reference lives at least the other half.
+        clock: seconds since the epoch.
+    """
+
+    def __init__(
+        self, store: ObjectStore, place: Place, model: str, days: float, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._store = store
+        self._place = place
+        self._model = model
+        self._old = days * _DAY / 2
+        self._clock = clock
+        self._flights: Flights[Address | bytes] = Flights()
+
+    def keep(self, content: Content, bring_up_to: int = 0) -> Address | bytes:
+        """See to it that the content is on the shelf.
+
+        Args:
+            bring_up_to: contents of at most so many bytes are given back instead, and not stored.
+
+        Returns:
+            The address, or the bytes themselves.
+
+        Raises:
+            Unavailable: the store failed.
+            RenderLayerError: what computing raised.
+        """
+        address = self._place.address(content.fingerprint, content.name)
+        return self._flights.join(f"{bring_up_to} {address}", lambda: self._kept(address, content, bring_up_to))
+
+    def _kept(self, address: Address, content: Content, bring_up_to: int) -> Address | bytes:
+        data: bytes | None = None
+        for _ in range(_ROUNDS):
+            stored = self._store.describe(address)
+            sound = stored is not None and flaw(stored, address.fingerprint) is None
+            if stored is not None and sound and stored.size > bring_up_to and self._lasts(address, stored):
+                return address
+            if data is None:
+                data = content.compute()
+            if len(data) <= bring_up_to:
+                return data
+            if self._put(address, data, content.length, None if sound else stored):
+                return address
+        raise Unavailable("A payload could not be stored. Try again.")
+
+    def _lasts(self, address: Address, stored: Stored) -> bool:
+        """Whether the object is young enough, or could be renewed; False when it is gone meanwhile."""
+        return self._clock() - stored.modified < self._old or self._store.renew(address, stored)
+
+    def _put(self, address: Address, data: bytes, length: int, flawed: Stored | None) -> bool:
+        """Write, in place of a flawed object if there is one; False when somebody else was first: look again."""
+        label = Label.of(data, address.fingerprint, self._model, length)
+        return self._store.put(address, data, bytes.fromhex(label.sha256), label.metadata(), flawed)
