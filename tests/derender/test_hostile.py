@@ -111,7 +111,7 @@ def test_a_state_made_by_hand_is_answered_or_refused(parsed_server: Server, data
     for _ in range(times):
         inside = spoilt(inside, data)
     try:
-        forged = seal(Resume.model_validate(inside), "chat", parsed_server)
+        forged = seal(Resume.model_validate(inside).model_dump(), "chat", parsed_server)
     except ValueError:
         return
     body = {"stream": True, "generate_chunk": response(choice([1, 2])), "stream_state": {"resume": forged}}
@@ -135,7 +135,7 @@ def test_strings_that_are_no_state_are_refused(parsed_server: Server, resume: st
 
 
 def test_a_state_that_swells_is_refused(parsed_server: Server) -> None:
-    bomb = seal(Resume(parser={"a": "0" * (4 << 20)}), "chat", parsed_server)
+    bomb = seal({"parser": {"a": "0" * (4 << 20)}}, "chat", parsed_server)
     assert len(bomb) < 16_384
 
     with pytest.raises(BadRequest, match="malformed"):

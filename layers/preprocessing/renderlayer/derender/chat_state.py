@@ -56,25 +56,26 @@ def saved(sequence: ChatSequence, body: DerenderChatStreamRequest, server: Serve
         "role_sent": sequence.role_sent,
         "tools_streamed": sequence.called,
         "logprob_context_token_ids": sequence.context,
+        "resume": None,
     }
-    resume: Resume | None = None
+    options = sequence.options.dumped()
     if sequence.parsing is None:
         pieces, read = sequence.decoder.detokenizer.pieces()
         changes |= {"prev_tokens": pieces, "prefix_offset": 0, "read_offset": read}
-        if sequence.options != NO_REQUEST:
-            resume = Resume(options=sequence.options)
+        if options:
+            changes["resume"] = seal({"options": options}, ENDPOINT, server)
     elif sequence.parsing.begun:
         window, read = sequence.decoder.detokenizer.token_ids()
+        inside = {
+            "options": options,
+            "tokens": sequence.total,
+            "window": window,
+            "read": read,
+            "parser": sequence.parsing.state,
+        }
         changes |= {"output_token_ids": [], "output_chunk_lens": [], "last_tool_call_ids": []}
-        resume = Resume(
-            options=sequence.options,
-            tokens=sequence.total,
-            window=window,
-            read=read,
-            parser=sequence.parsing.state,
-        )
-    changes["resume"] = None if resume is None else seal(resume, ENDPOINT, server)
-    return state.model_copy(update=changes).dumped()
+        changes["resume"] = seal(inside, ENDPOINT, server)
+    return state.after(changes)
 
 
 def _plain(

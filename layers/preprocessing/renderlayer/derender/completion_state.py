@@ -10,7 +10,7 @@ from renderlayer.derender.logprobs import TokenTexts
 from renderlayer.derender.options import NO_REQUEST, completion_options
 from renderlayer.derender.output import OutputDecoder
 from renderlayer.derender.sequences import CompletionSequence
-from renderlayer.derender.state import Resume, seal, unseal
+from renderlayer.derender.state import seal, unseal
 from renderlayer.render.server import Server
 from renderlayer.wire.derender import DerenderCompletionStreamRequest, DerenderStreamState
 
@@ -48,15 +48,13 @@ def saved(sequence: CompletionSequence, body: DerenderCompletionStreamRequest, s
     """The state for the next chunk."""
     state = body.stream_state or DerenderStreamState()
     pieces, read = sequence.decoder.detokenizer.pieces()
-    resume = None
-    if sequence.options != NO_REQUEST:
-        resume = seal(Resume(options=sequence.options), ENDPOINT, server)
+    options = sequence.options.dumped()
     changes: dict[str, Any] = {
         "prev_tokens": pieces,
         "prefix_offset": 0,
         "read_offset": read,
         "logprob_context_token_ids": sequence.context,
         "logprob_text_offset": sequence.text_offset,
-        "resume": resume,
+        "resume": seal({"options": options}, ENDPOINT, server) if options else None,
     }
-    return state.model_copy(update=changes).dumped()
+    return state.after(changes)

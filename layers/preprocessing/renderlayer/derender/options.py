@@ -44,6 +44,11 @@ class Options(Body):
         """Whether the answer carries its token ids: asked for, and not telling hidden reasoning."""
         return self.return_token_ids and self.include_reasoning
 
+    def dumped(self) -> dict[str, Any]:
+        """The decisions that differ from the default, as JSON."""
+        default = vars(NO_REQUEST)
+        return {name: value for name, value in vars(self).items() if value != default[name]}
+
 
 NO_REQUEST = Options()
 

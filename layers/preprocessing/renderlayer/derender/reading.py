@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from renderlayer.derender.options import NO_REQUEST, Options, chat_options
 from renderlayer.derender.output import Output
 from renderlayer.errors import BadRequest
-from renderlayer.parsers.events import Answer, Conversation, Event, State
+from renderlayer.parsers.events import Answer, Conversation, Event, Piece, Reasoning, State
 from renderlayer.render.chat import chat_kwargs
 from renderlayer.render.server import Server
 from renderlayer.wire.chat import ChatCompletionRequest
@@ -113,6 +113,19 @@ class Parsing:
         self._parser = parser
         self.state = state
         self.begun = begun
+
+    def needed(self, before: State, pieces: Sequence[Piece], length: int) -> int:
+        """How many of the pieces it takes, read from the state `before` on, to say so many code points of reasoning."""
+        state, used = before, 0
+        while len(pieces) > 1:
+            half = len(pieces) // 2
+            events, after = self._parser.feed(state, pieces[:half])
+            said = sum(len(event.text) for event in events if isinstance(event, Reasoning))
+            if said >= length:
+                pieces = pieces[:half]
+            else:
+                state, pieces, length, used = after, pieces[half:], length - said, used + half
+        return used + len(pieces)
 
     def step(self, output: Output, finished: bool) -> list[Event]:
         """What the tokens add, and with the last of them what was held back."""

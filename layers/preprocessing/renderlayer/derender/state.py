@@ -15,7 +15,9 @@ import base64
 import hashlib
 import json
 import zlib
-from typing import Annotated, Any
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -27,7 +29,8 @@ from renderlayer.wire.derender import RESUME_LENGTH, WINDOW_PIECES, NonNegative
 
 VERSION = "1."
 DIGEST_BYTES = 6
-INFLATED_BYTES = 1 << 20
+INFLATED_BYTES = 2 << 20
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 # What states mostly say, for the compressor to point at. Part of the form: to change it is to change VERSION.
 _KNOWN = (
     b'"forced":true,"named":true,"parallel":false,"include_reasoning":false,"return_token_ids":true,"candidates":0,'
@@ -54,31 +57,48 @@ class Resume(Body):
     parser: dict[str, Any] | None = None
 
 
-def seal(resume: Resume, endpoint: str, server: Server) -> str:
+R = TypeVar("R", bound=Resume)
+
+
+def seal(inside: Mapping[str, Any], endpoint: str, server: Server) -> str:
     """The string for a stream state.
 
     Args:
+        inside: the fields of a `Resume`; those at their default may be left out.
         endpoint: "chat" or "completion"; a string of one is refused by the other.
+
+    Raises:
+        BadRequest: the string would be too long, because what the parser must know of the tools is.
     """
-    inside = json.dumps(resume.model_dump(exclude_defaults=True), separators=(",", ":")).encode()
-    deflate = zlib.compressobj(level=6, wbits=-15, zdict=_KNOWN)
-    packed = deflate.compress(inside) + deflate.flush()
-    return VERSION + _spelled(_digest(packed, endpoint, server) + packed)
+    deflate = zlib.compressobj(wbits=-15, zdict=_KNOWN)
+    packed = deflate.compress(_ENCODER.encode(inside).encode()) + deflate.flush()
+    text = VERSION + _spelled(_digest(packed, endpoint, server) + packed)
+    if len(text) > RESUME_LENGTH:
+        raise BadRequest("The tools are too large for a stream of single calls: send the whole stream in one call.")
+    return text
 
 
 def unseal(text: str, endpoint: str, server: Server) -> Resume:
+    """The inverse of `seal` for chat and completions; errors as `unseal_as`."""
+    return unseal_as(Resume, text, endpoint, server)
+
+
+def unseal_as(form: type[R], text: str, endpoint: str, server: Server) -> R:
     """The inverse of `seal`.
+
+    Args:
+        form: what was sealed.
 
     Raises:
         BadRequest: the string is damaged, or was made for another model, endpoint or version.
     """
-    if not text.startswith(VERSION) or len(text) > RESUME_LENGTH:
+    if not text.startswith(VERSION):
         raise BadRequest("invalid stream_state: resume has an unknown form")
     raw = _read(text[len(VERSION) :])
     digest, packed = raw[:DIGEST_BYTES], raw[DIGEST_BYTES:]
     if digest != _digest(packed, endpoint, server):
         raise BadRequest("invalid stream_state: resume is damaged, or was made for another model or endpoint")
-    return _inside(packed)
+    return _inside(packed, form)
 
 
 def _spelled(raw: bytes) -> str:
@@ -95,19 +115,20 @@ def _read(coded: str) -> bytes:
     return raw
 
 
-def _inside(packed: bytes) -> Resume:
+def _inside(packed: bytes, form: type[R]) -> R:
     inflate = zlib.decompressobj(wbits=-15, zdict=_KNOWN)
     try:
         inside = inflate.decompress(packed, INFLATED_BYTES)
-        return Resume.model_validate(json.loads(inside))
+        return form.model_validate(json.loads(inside))
     except (zlib.error, ValueError, RecursionError, ValidationError):
         raise BadRequest("invalid stream_state: resume is malformed") from None
 
 
 def _digest(packed: bytes, endpoint: str, server: Server) -> bytes:
-    made_for = "\0".join([endpoint, server.model.facts.fingerprint, *server.parsers])
-    return hashlib.blake2b(packed, digest_size=DIGEST_BYTES, salt=b"resume", key=_key(made_for)).digest()
+    key = _key(endpoint, server.model.facts.fingerprint, *server.parsers)
+    return hashlib.blake2b(packed, digest_size=DIGEST_BYTES, key=key).digest()
 
 
-def _key(made_for: str) -> bytes:
-    return hashlib.blake2b(made_for.encode(), digest_size=32).digest()
+@lru_cache(maxsize=16)
+def _key(*made_for: str) -> bytes:
+    return hashlib.blake2b("\0".join(made_for).encode(), digest_size=32).digest()

@@ -90,14 +90,27 @@ class StopHold:
 
     The engine stops at the first match, so a match is always at the end of the output; what is longer than the longest
     stop string before the end can go.
+
+    Args:
+        held, passed, matched: what `memory` gave, to go on where another call ended.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(
+        self, options: Options, held: Sequence[Piece] = (), passed: int = 0, matched: bool = False
+    ) -> None:
         self._options = options
         self._room = max(map(len, options.stop), default=1) - 1
-        self._min_tokens = options.min_tokens
-        self._held: list[Piece] = []
-        self._matched = False
+        self._passed = passed
+        self._held: list[Piece] = list(held)
+        self._matched = matched
+
+    def memory(self) -> tuple[list[Piece], int, bool]:
+        """The pieces held back, how many went before them, and whether a stop string is among the held."""
+        return self._held, self._passed, self._matched
+
+    @property
+    def _min_tokens(self) -> int:
+        return self._options.min_tokens - self._passed
 
     def step(
         self, pieces: Sequence[Piece], finish_reason: str | None, stop_reason: StopReason
@@ -130,5 +143,5 @@ class StopHold:
                 break
             count += 1
         certain, self._held = self._held[:count], self._held[count:]
-        self._min_tokens -= count
+        self._passed += count
         return certain

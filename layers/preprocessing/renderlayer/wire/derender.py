@@ -13,7 +13,7 @@ from renderlayer.wire.completion import CompletionRequest
 
 WINDOW_PIECES = 1024
 CONTEXT_TOKENS = 4
-RESUME_LENGTH = 16_384
+RESUME_LENGTH = 1 << 18
 LOWEST_LOGPROB = -9999.0
 
 TokenId = Annotated[int, Field(ge=0)]
@@ -126,10 +126,10 @@ class DerenderStreamState(Body):
             )
         return self
 
-    def dumped(self) -> dict[str, Any]:
-        """The reference's keys in its order; `resume` only when there is one."""
-        out = dict(self)
-        if self.resume is None:
+    def after(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """The state with changes, as JSON: the reference's keys in its order, `resume` only when there is one."""
+        out = {**vars(self), **changes}
+        if out["resume"] is None:
             del out["resume"]
         return out
 
