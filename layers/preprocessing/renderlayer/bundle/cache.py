@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from renderlayer import __version__
-from renderlayer.bundle.model import FORMAT, MANIFEST, Model, open_bundle
+from renderlayer.bundle.model import MANIFEST, Model, open_bundle
 from renderlayer.errors import ConfigurationError
 from renderlayer.settings import Settings
 
@@ -21,30 +22,46 @@ def open_model(settings: Settings) -> Model:
         raise ConfigurationError("no model: give one, or set RENDERLAYER_MODEL")
     folder = Path(settings.model)
     if not (folder / MANIFEST).is_file():
-        folder = _packed(settings.model, settings.revision or None)
+        folder = _packed(settings.model, settings.revision or None, fastokens=settings.fast_tokenizer_after > 0)
     return open_bundle(folder, settings)
-
-
-def _packed(model: str, revision: str | None) -> Path:
-    """The cached bundle of a model, packed now if it is not there. Safe when several processes do so at once."""
-    import hashlib
-
-    from renderlayer.bundle.pack import pack
-    from renderlayer.bundle.pack.source import find_source
-
-    source = find_source(model, revision)
-    parts = [str(FORMAT), __version__, source.name, source.revision]
-    for path in source.files:
-        status = path.stat()
-        parts += [path.name, str(status.st_size), str(status.st_mtime_ns)]
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    out = cache_folder() / key
-    if not (out / MANIFEST).is_file():
-        pack(source.folder, out)
-    return out
 
 
 def cache_folder() -> Path:
     """Where packed models are kept: $XDG_CACHE_HOME/renderlayer, by default ~/.cache/renderlayer."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "renderlayer"
+
+
+def _packed(model: str, revision: str | None, fastokens: bool) -> Path:
+    """The cached bundle of a model, packed now if it is not there.
+
+    It is kept under a fingerprint of the model's files and of what packs them. Of several processes that want the
+    same bundle, one packs it and the others wait.
+    """
+    from renderlayer.bundle.pack import pack_source, packer_versions
+    from renderlayer.bundle.pack.source import find_source
+
+    source = find_source(model, revision)
+    key = source.cheap_fingerprint([*packer_versions().items(), ("fastokens", str(fastokens))])
+    out = cache_folder() / key
+    try:
+        with _lock(out.with_suffix(".lock")):
+            if not (out / MANIFEST).is_file():
+                pack_source(source, out, fastokens=fastokens)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot pack {model} into {cache_folder()} ({error}): set XDG_CACHE_HOME to a folder that can be "
+            "written, or give a bundle made by `renderlayer pack`"
+        ) from error
+    return out
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Hold a lock between processes; it ends with its holder."""
+    import fcntl
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

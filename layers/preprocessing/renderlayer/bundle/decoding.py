@@ -85,6 +85,14 @@ def _run_text(run: bytearray) -> str:
         return "\ufffd" * len(run)
 
 
+def bytes_of(description: Mapping[str, Any], fallback: Decoder) -> Callable[[str], bytes]:
+    """A function from a piece that is not the first to the bytes that it stands for."""
+    if description["kind"] == "byte_level":
+        return byte_level_bytes
+    decode = decoder_of(description, fallback)
+    return decode.piece_bytes if isinstance(decode, Metaspace) else lambda piece: decode([piece]).encode()
+
+
 def decoder_of(description: Mapping[str, Any], fallback: Decoder) -> Decoder:
     """The decoder that `bundle.json` describes; `fallback` decodes for the kind "other"."""
     if description["kind"] == "byte_level":

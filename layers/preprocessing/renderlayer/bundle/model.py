@@ -9,7 +9,7 @@ from pathlib import Path
 from renderlayer.bundle.facts import Facts
 from renderlayer.bundle.table import VocabularyTable
 from renderlayer.bundle.templates import Templates
-from renderlayer.bundle.tokenizer import Tokenizer
+from renderlayer.bundle.tokenizer import Tokenizer, join_pieces
 from renderlayer.bundle.vocabulary import Vocabulary
 from renderlayer.errors import ConfigurationError
 from renderlayer.settings import Settings
@@ -52,7 +52,7 @@ def open_bundle(path: str | Path, settings: Settings | None = None) -> Model:
     vocabulary = Vocabulary(
         VocabularyTable(folder / "vocabulary.bin"),
         manifest["vocabulary"]["decoder"],
-        lambda pieces: tokenizer.reference.decoder.decode(list(pieces)),
+        lambda pieces: join_pieces(tokenizer.reference, pieces),
     )
     tokenizer = Tokenizer(folder, manifest["tokenizer"], vocabulary, settings.fast_tokenizer_after)
     templates = Templates(

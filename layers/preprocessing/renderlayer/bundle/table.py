@@ -2,8 +2,7 @@
 
 Layout, little-endian, each section starting on 8 bytes:
 
-    header    8 s magic, u32 rows (largest id + 1), u32 length (entries), u32 longest piece (code points), u32 zero,
-              then the offset of each section below as u64
+    header    8 s magic, u32 rows (largest id + 1), u32 length (entries), then the offset of each section below as u64
     flags     u8[rows]          PRESENT | SPECIAL | SKIPPED | ADDED
     pieces    u32[rows + 1]     ends of each row's UTF-8 in the piece text
     bytes     u32[rows + 1]     ends of each row's bytes in the byte text
@@ -15,9 +14,12 @@ from __future__ import annotations
 
 import mmap
 import struct
+import sys
+from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 from renderlayer.errors import ConfigurationError
 
@@ -29,12 +31,10 @@ SKIPPED = 4
 ADDED = 8
 
 _MAGIC = b"RLVOCAB1"
-_HEADER = struct.Struct("<8s4I6Q")
-_SECTIONS = 6
+_HEADER = struct.Struct("<8s2I6Q")
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One vocabulary entry, as the packer writes it."""
 
     token_id: int
@@ -56,8 +56,8 @@ class VocabularyTable:
         if self._map[: len(_MAGIC)] != _MAGIC:
             raise ConfigurationError(f"{path.name} is not a vocabulary table of this version: pack the model again")
         header = _HEADER.unpack_from(self._map)
-        self.rows, self.length, self.longest = header[1:4]
-        offsets = header[5:]
+        self.rows, self.length = header[1:3]
+        offsets = header[3:]
         view = memoryview(self._map)
         self.flags = view[offsets[0] : offsets[0] + self.rows]
         self._piece_ends = view[offsets[1] : offsets[1] + 4 * (self.rows + 1)].cast("I")
@@ -102,37 +102,32 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
     by_id = {row.token_id: row for row in rows}
     count = max(by_id, default=-1) + 1
     flags, pieces, data = bytearray(count), [b""] * count, [b""] * count
-    for token_id, row in by_id.items():
-        flags[token_id] = row.flags | PRESENT
-        pieces[token_id] = row.piece.encode()
-        data[token_id] = row.data
-    order = sorted(by_id, key=lambda token_id: pieces[token_id])
-    longest = max((len(row.piece) for row in by_id.values()), default=0)
-    sections = [
-        bytes(flags),
-        _ends(pieces),
-        _ends(data),
-        struct.pack(f"<{len(order)}I", *order),
-        b"".join(pieces),
-        b"".join(data),
-    ]
+    for token_id, piece, contribution, row_flags in by_id.values():
+        flags[token_id] = row_flags | PRESENT
+        pieces[token_id] = piece.encode()
+        data[token_id] = contribution
+    order = sorted(by_id, key=pieces.__getitem__)
+    sections = (bytes(flags), _ends(pieces), _ends(data), _integers(order), b"".join(pieces), b"".join(data))
     offsets, position = [], _aligned(_HEADER.size)
     for section in sections:
         offsets.append(position)
         position = _aligned(position + len(section))
     out = bytearray(position)
-    _HEADER.pack_into(out, 0, _MAGIC, count, len(by_id), longest, 0, *offsets)
+    _HEADER.pack_into(out, 0, _MAGIC, count, len(by_id), *offsets)
     for offset, section in zip(offsets, sections, strict=True):
         out[offset : offset + len(section)] = section
     path.write_bytes(out)
 
 
 def _ends(texts: list[bytes]) -> bytes:
-    ends, total = [0], 0
-    for text in texts:
-        total += len(text)
-        ends.append(total)
-    return struct.pack(f"<{len(ends)}I", *ends)
+    return _integers(accumulate(map(len, texts), initial=0))
+
+
+def _integers(values: Iterable[int]) -> bytes:
+    packed = array("I", values)
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tobytes()
 
 
 def _aligned(position: int) -> int:

@@ -134,5 +134,12 @@ def load_reference(file: Path) -> Any:
     return reference
 
 
+def join_pieces(reference: Any, pieces: Sequence[str]) -> str:
+    """Join raw pieces with the decoder of a `tokenizers.Tokenizer`, by spaces when it has none."""
+    if reference.decoder is None:
+        return " ".join(pieces)
+    return str(reference.decoder.decode(list(pieces)))
+
+
 def _refuse_surrogates(text: str) -> None:
     text.encode()

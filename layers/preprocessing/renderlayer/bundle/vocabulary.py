@@ -23,7 +23,6 @@ class Vocabulary:
     def __init__(self, table: VocabularyTable, decoding: Mapping[str, Any], fallback: Decoder) -> None:
         self._table = table
         self.decoder: str = decoding["kind"]
-        self.longest_piece: int = table.longest
         self._decode = decoder_of(decoding, fallback)
         self._pieces: dict[int, str | None] = {}
 

@@ -22,7 +22,7 @@ from renderlayer.bundle.pack.tokenizer import build_reference, describe_engine, 
 from renderlayer.bundle.pack.vocabulary import describe_decoder, proof_ids, write_vocabulary
 from renderlayer.errors import ConfigurationError
 
-__all__ = ["pack"]
+__all__ = ["pack", "pack_source", "packer_versions"]
 
 
 def pack(source: str | Path, out: str | Path, revision: str | None = None) -> Path:
@@ -40,36 +40,52 @@ def pack(source: str | Path, out: str | Path, revision: str | None = None) -> Pa
         ConfigurationError: the model cannot be packed, or `out` holds something else.
     """
     out = Path(out)
-    if out.exists() and any(out.iterdir()) and not (out / MANIFEST).is_file():
+    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / MANIFEST).is_file())):
         raise ConfigurationError(f"{out} exists and is no bundle: choose another folder")
-    found = find_source(str(source), revision)
-    check_supported(found)
+    pack_source(find_source(str(source), revision), out)
+    return out
+
+
+def pack_source(source: ModelSource, out: Path, fastokens: bool = True) -> None:
+    """Pack `source` into `out`, which is replaced when the bundle is complete.
+
+    Args:
+        fastokens: prove fastokens as well, where it is installed; it takes seconds to load.
+
+    Raises:
+        ConfigurationError: the model cannot be packed.
+    """
+    check_supported(source)
     out.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
-        _write(found, work)
+        _write(source, work, fastokens)
         work.chmod(0o755)
         _replace(work, out)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return out
 
 
-def _write(source: ModelSource, out: Path) -> None:
+def packer_versions() -> dict[str, str]:
+    """Versions of what packs and is proved; another one means packing again."""
+    engines = ("jinja2", "kitoken", "minijinja", "tokenizers")
+    return {"format": str(FORMAT), "renderlayer": __version__, **{name: version(name) for name in engines}}
+
+
+def _write(source: ModelSource, out: Path, fastokens: bool) -> None:
     reference = build_reference(source, out)
     texts = proof_texts(reference)
     expected = [encoding.ids for encoding in reference.encode_batch(texts, add_special_tokens=False)]
-    tokenizer = describe_engine(reference, out, texts, expected)
+    tokenizer = describe_engine(reference, out, texts, expected, fastokens)
     vocabulary = describe_decoder(reference, proof_ids(reference, expected))
     special = named_tokens(source)
-    write_vocabulary(
+    longest = write_vocabulary(
         out / "vocabulary.bin", reference, vocabulary["decoder"], [*special.values(), *unnamed_tokens(source)]
     )
     templates = describe_templates(source, special, out)
-    versions = {"renderlayer": __version__, "tokenizers": version("tokenizers")}
     manifest: dict[str, Any] = {
         "format": FORMAT,
-        "facts": describe_facts(source, reference, special, tokenizer, templates, versions),
+        "facts": describe_facts(source, reference, special, tokenizer, templates, longest, packer_versions()),
         "tokenizer": tokenizer,
         "vocabulary": vocabulary,
         "templates": templates,

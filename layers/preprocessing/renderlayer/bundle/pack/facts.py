@@ -17,6 +17,7 @@ def describe_facts(
     special_tokens: dict[str, str],
     tokenizer: dict[str, Any],
     templates: dict[str, Any],
+    longest_token: int,
     versions: dict[str, str],
 ) -> dict[str, Any]:
     """The `facts` object of `bundle.json` (`renderlayer.bundle.facts`)."""
@@ -39,7 +40,7 @@ def describe_facts(
         "harmony": is_harmony(source),
         "tokenizer_engine": tokenizer["engine"],
         "template_engine": main.get("engine", ""),
-        "longest_token": max(map(len, reference.get_vocab()), default=0),
+        "longest_token": longest_token,
         "config": source.config,
         "processor": source.processor,
         "fingerprint": "",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,6 @@ def _describe(text: str, special_tokens: dict[str, str], out: Path, file: str) -
         "engine": "jinja2" if difference else "minijinja",
         "equal": equal,
         "difference": difference,
-        "versions": {name: version(name) for name in ("jinja2", "minijinja")},
     }
 
 

@@ -72,8 +72,16 @@ def surroundings(reference: Any) -> tuple[list[int], list[int]]:
     return found or ([], [])
 
 
-def describe_engine(reference: Any, out: Path, texts: Sequence[str], expected: Sequence[list[int]]) -> dict[str, Any]:
-    """Choose the engine and write its file; returns the `tokenizer` object of `bundle.json`."""
+def describe_engine(
+    reference: Any, out: Path, texts: Sequence[str], expected: Sequence[list[int]], fastokens: bool
+) -> dict[str, Any]:
+    """Choose the engine and write its file; returns the `tokenizer` object of `bundle.json`.
+
+    Args:
+        texts: what the engines are compared on.
+        expected: their ids.
+        fastokens: whether to try fastokens too.
+    """
     prefix, suffix = surroundings(reference)
     kitoken = _prove_kitoken(out, texts, expected)
     if not kitoken["equal"]:
@@ -83,7 +91,9 @@ def describe_engine(reference: Any, out: Path, texts: Sequence[str], expected: S
         "prefix_ids": prefix,
         "suffix_ids": suffix,
         "kitoken": kitoken,
-        "fastokens": _prove_fastokens(out / "tokenizer.json", texts, expected),
+        "fastokens": _prove_fastokens(out / "tokenizer.json", texts, expected)
+        if fastokens
+        else _untried("", "not tried"),
     }
 
 
@@ -95,7 +105,7 @@ def _prove_kitoken(out: Path, texts: Sequence[str], expected: Sequence[list[int]
         engine.to_file(str(out / "tokenizer.kitoken"))
         engine = Kitoken.from_file(str(out / "tokenizer.kitoken"))
     except Exception as error:
-        return {"version": version("kitoken"), "equal": False, "texts": 0, "difference": f"does not load: {error}"}
+        return _untried(version("kitoken"), f"does not load: {error}")
     return {"version": version("kitoken"), **_compare(lambda text: engine.encode(text, True), texts, expected)}
 
 
@@ -103,12 +113,16 @@ def _prove_fastokens(file: Path, texts: Sequence[str], expected: Sequence[list[i
     try:
         import fastokens
     except ImportError:
-        return {"version": "", "equal": False, "texts": 0, "difference": "not installed when this was packed"}
+        return _untried("", "not installed when this was packed")
     try:
         engine = fastokens.Tokenizer.from_file(str(file))
     except Exception as error:
-        return {"version": version("fastokens"), "equal": False, "texts": 0, "difference": f"does not load: {error}"}
+        return _untried(version("fastokens"), f"does not load: {error}")
     return {"version": version("fastokens"), **_compare(lambda text: engine.encode(text).ids, texts, expected)}
+
+
+def _untried(engine_version: str, why: str) -> dict[str, Any]:
+    return {"version": engine_version, "equal": False, "texts": 0, "difference": why}
 
 
 def _compare(

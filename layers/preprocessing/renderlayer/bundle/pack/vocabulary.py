@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from renderlayer.bundle.decoding import Metaspace, byte_level_bytes, decoder_of
+from renderlayer.bundle.decoding import bytes_of, decoder_of
 from renderlayer.bundle.table import ADDED, SKIPPED, SPECIAL, Row, write_table
+from renderlayer.bundle.tokenizer import join_pieces
 
 OTHER = {"kind": "other"}
 
@@ -40,27 +41,25 @@ def proof_ids(reference: Any, encoded: Sequence[list[int]], count: int = 1500) -
     return lists + [source.choices(range(size), k=source.randint(1, 8)) for _ in range(count)]
 
 
-def write_vocabulary(path: Path, reference: Any, decoder: dict[str, Any], special: Iterable[str]) -> None:
-    """Write the table: `special` are the texts of the named special tokens."""
+def write_vocabulary(path: Path, reference: Any, decoder: dict[str, Any], special: Iterable[str]) -> int:
+    """Write the table and return the number of code points of the longest piece.
+
+    Args:
+        decoder: what `describe_decoder` found.
+        special: texts of the named special tokens.
+    """
     named = {token_id for text in special if (token_id := reference.token_to_id(text)) is not None}
     added = reference.get_added_tokens_decoder()
+    piece_bytes = bytes_of(decoder, lambda pieces: join_pieces(reference, pieces))
     rows = []
     for piece, token_id in reference.get_vocab(with_added_tokens=True).items():
         token = added.get(token_id)
-        flags = (SPECIAL if token_id in named else 0) | (ADDED if token else 0)
-        flags |= SKIPPED if token is not None and token.special else 0
-        rows.append(Row(token_id, piece, _piece_bytes(reference, decoder, piece), flags))
+        flags = SPECIAL if token_id in named else 0
+        if token is not None:
+            flags |= ADDED | SKIPPED if token.special else ADDED
+        rows.append(Row(token_id, piece, piece_bytes(piece), flags))
     write_table(path, rows)
-
-
-def _piece_bytes(reference: Any, decoder: dict[str, Any], piece: str) -> bytes:
-    if decoder["kind"] == "byte_level":
-        return byte_level_bytes(piece)
-    made = decoder_of(decoder, lambda pieces: "")
-    if isinstance(made, Metaspace):
-        return made.piece_bytes(piece)
-    text = reference.decoder.decode([piece]) if reference.decoder is not None else piece
-    return str(text).encode()
+    return max((len(row.piece) for row in rows), default=0)
 
 
 def _recognise(reference: Any) -> dict[str, Any]:
