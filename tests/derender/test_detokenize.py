@@ -161,5 +161,4 @@ def test_time_grows_with_the_tokens(server: Server, piece: str) -> None:
             detokenizer.push(token_id)
         return time.process_time() - start
 
-    seconds(500)
-    assert seconds(16_000) < 16 * max(min(seconds(4_000) for _ in range(3)), 0.001)
+    assert seconds(16_000) < 30 * min(seconds(2_000) for _ in range(3))  # 64 times if it were quadratic
