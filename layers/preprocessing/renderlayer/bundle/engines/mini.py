@@ -15,6 +15,8 @@ from renderlayer.errors import BadRequest
 
 _GENERATION = re.compile(r"{%[-+]?\s*(?:end)?generation\s*[-+]?%}")
 _NAME = "chat"
+_SEPARATORS = "\x1c\x1d\x1e\x1f"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class TemplateRefusal(Exception):
@@ -22,7 +24,7 @@ class TemplateRefusal(Exception):
 
 
 class Unfit(Exception):
-    """The context holds a value that minijinja writes otherwise than Python does."""
+    """The context holds a value that minijinja treats otherwise than Python does."""
 
 
 class MiniEngine:
@@ -76,7 +78,12 @@ class MiniEngine:
 
 
 def _is_unfit(value: Any) -> bool:
-    """Whether a number in `value` is written differently: with an exponent, or with more than 127 bits."""
+    """Whether `value` holds a number that is written differently (with an exponent, or of more than 126 bits), a
+    separator that only Python takes for white space, or a lone surrogate, which minijinja would replace."""
+    if isinstance(value, str):
+        if not value.isascii() and _SURROGATE.search(value):
+            return True
+        return any(separator in value for separator in _SEPARATORS)
     if isinstance(value, dict):
         return any(map(_is_unfit, value.values()))
     if isinstance(value, list):
