@@ -35,6 +35,11 @@ class InProcess:
 
 
 @pytest.fixture(scope="module")
+def qwen3(shared: Path) -> Server:
+    return Server.open(Settings(model=str(shared / "models" / "tiny-qwen3"), served_model_name=["tiny-qwen3"]))
+
+
+@pytest.fixture(scope="module")
 def parity(shared: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("parity", shared / "tools" / "parity.py")
     assert spec is not None and spec.loader is not None
@@ -43,9 +48,8 @@ def parity(shared: Path) -> ModuleType:
     return module
 
 
-def test_calls_without_parsers_answer_as_the_reference_did(shared: Path, parity: ModuleType) -> None:
-    server = Server.open(Settings(model=str(shared / "models" / "tiny-qwen3"), served_model_name=["tiny-qwen3"]))
-    client, failures, count = InProcess(server), [], 0
+def test_calls_without_parsers_answer_as_the_reference_did(shared: Path, parity: ModuleType, qwen3: Server) -> None:
+    client, failures, count = InProcess(qwen3), [], 0
     with gzip.open(shared / "corpus" / "tiny-qwen3.jsonl.gz", "rt", encoding="utf-8", errors="surrogatepass") as lines:
         for case in map(json.loads, lines):
             if "/derender" in case["path"]:
@@ -58,12 +62,11 @@ def test_calls_without_parsers_answer_as_the_reference_did(shared: Path, parity:
     assert count > 40
 
 
-def test_a_character_of_three_bytes_in_three_tokens(shared: Path) -> None:
-    server = Server.open(Settings(model=str(shared / "models" / "tiny-qwen3"), served_model_name=["tiny-qwen3"]))
+def test_a_character_of_three_bytes_in_three_tokens(qwen3: Server) -> None:
     state, said = None, []
     for token_id in (8508, 43720, 50292):
         event = {"request_id": "r", "choices": [{"index": 0, "token_ids": [token_id], "finish_reason": None}]}
-        answer = derender_chat({"stream": True, "generate_chunk": event, "stream_state": state}, server)
+        answer = derender_chat({"stream": True, "generate_chunk": event, "stream_state": state}, qwen3)
         state = answer["stream_state"]
         said.append(answer["chunk"]["choices"][0]["delta"]["content"] or "")
 
