@@ -4,7 +4,8 @@
     stream_chat(events, server)              # a whole generate stream; before it the request and the prompt
     ChatStream(server, request, …).step(event)                      # the same, where events come one by one
 
-and the same for completions. `sse` reads and writes server-sent events.
+and the same for completions. The Responses and the Messages API have modules of their own, `responses` and
+`messages_answer`, which a chat call does not import. `sse` reads and writes server-sent events.
 """
 
 from renderlayer.derender.chat import derender_chat

@@ -11,7 +11,7 @@ from renderlayer.derender.logprobs import TokenTexts, chat_logprobs, context_aft
 from renderlayer.derender.options import Options
 from renderlayer.derender.output import Output, OutputDecoder
 from renderlayer.derender.reading import Parsing
-from renderlayer.derender.stop import StopReason
+from renderlayer.derender.stop import StopHold, StopReason
 from renderlayer.parsers.events import CallArguments, CallStart, Content, Event, Piece, Reasoning
 from renderlayer.wire.derender import GenerateChoice, GenerateChunkChoice
 
@@ -50,22 +50,24 @@ class EventSequence:
     """Reads an answer, in as many parts as it comes in.
 
     Attributes:
+        hold: the decoder's own.
         parsing: reads reasoning and calls out of the text; None where no parser is configured.
         with_logprobs: whether text carries the logprobs of its tokens, reasoning's and markup's left out.
         queue: logprobs of tokens that were decoded, but whose text is held back as a possible stop string.
-        waiting: logprobs of tokens that the parser has read without saying anything.
+        waiting: texts and logprobs of tokens that the parser has read without saying anything.
         context: the last sampled ids, which later logprobs may need.
     """
 
     options: Options
     decoder: OutputDecoder
+    hold: StopHold
     tokens: TokenTexts
     parsing: Parsing | None = None
     with_logprobs: bool = False
     blocks: Blocks = field(default_factory=Blocks)
     counts: Counts = field(default_factory=Counts)
     queue: list[Json | None] = field(default_factory=list)
-    waiting: list[Json] = field(default_factory=list)
+    waiting: list[tuple[str, Json]] = field(default_factory=list)
     context: list[int] = field(default_factory=list)
 
     def step(self, choice: GenerateChoice | GenerateChunkChoice) -> Step:
@@ -85,22 +87,23 @@ class EventSequence:
         if not self.with_logprobs:
             return [Told(event) for event in self._events(output.pieces, finished)]
         told: list[Told] = []
-        for piece in output.pieces:
+        for token_id, text in output.pieces:
             row = self.queue.pop(0) if self.queue else None
-            if row is not None and len(self.waiting) < _MOST_WAITING:
-                self.waiting.append(row)
-            told += self._with_logprobs(self._events([piece], False))
+            if row is not None:
+                self.waiting = [*self.waiting[1 - _MOST_WAITING :], (text, row)]
+            told += self._with_logprobs(self._events([(token_id, text)], False))
         return [*told, *self._with_logprobs(self._events([], True))] if finished else told
 
     def _with_logprobs(self, events: Sequence[Event]) -> list[Told]:
-        """Events of one token; what waited goes to the text, or away with whatever else it was."""
+        """Events of one token. Text takes the logprobs of the last tokens that it is made of; the others were markup."""
         if not events:
             return []
         rows, self.waiting = self.waiting, []
         said = [Told(event) for event in events]
-        text = next((one for one in said if isinstance(one.event, Content)), None)
-        if text is not None:
-            text.logprobs = rows
+        for one in said:
+            if isinstance(one.event, Content):
+                one.logprobs = _last(rows, len(one.event.text))
+                rows = []
         return said
 
     def _events(self, pieces: Sequence[Piece], finished: bool) -> Sequence[Event]:
@@ -137,3 +140,12 @@ class EventSequence:
         self.context = context_after(self.context, token_ids)
         rows: list[Json | None] = list((spelled or {}).get("content") or ())
         return [*rows, *[None] * len(token_ids)][: len(token_ids)]
+
+
+def _last(rows: Sequence[tuple[str, Json]], length: int) -> list[Json]:
+    """The logprobs of the last tokens that together say so many code points."""
+    at = len(rows)
+    while at and length > 0:
+        at -= 1
+        length -= len(rows[at][0])
+    return [row for _, row in rows[at:]]

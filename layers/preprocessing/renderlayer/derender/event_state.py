@@ -11,14 +11,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from renderlayer.derender.answers import now
 from renderlayer.derender.blocks import Blocks, Kind
 from renderlayer.derender.detokenize import Detokenizer
 from renderlayer.derender.event_sequence import Counts, EventSequence
 from renderlayer.derender.logprobs import TokenTexts
 from renderlayer.derender.output import OutputDecoder
 from renderlayer.derender.reading import Parsing, check_prompt_known, reading_of
-from renderlayer.derender.state import Resume, seal, unseal_as
+from renderlayer.derender.state import Resume
 from renderlayer.derender.stop import StopHold
 from renderlayer.errors import BadRequest
 from renderlayer.render.server import Server
@@ -38,22 +37,22 @@ class EventResume(Resume):
         held, passed, matched: of `StopHold`.
         blocks: count, kind, called, space, its kind and logprobs, of `Blocks`.
         counts: of `Counts`.
-        created: when the answer began, in Unix seconds.
-        told: what the API's teller knows beside the blocks.
+        with_logprobs: of `EventSequence`.
+        told: what the API's teller remembers.
         ended: whether the closing events have been told.
     """
 
     begun: bool = False
     context: Ids = Field(default_factory=list)
     queue: list[Json | None] = Field(default_factory=list)
-    waiting: list[Json] = Field(default_factory=list)
+    waiting: list[tuple[str, Json]] = Field(default_factory=list)
     held: list[tuple[int, str]] = Field(default_factory=list)
     passed: NonNegative = 0
     matched: bool = False
     blocks: tuple[NonNegative, Kind, bool, str, Kind, list[Json]] = (0, "", False, "", "", [])
     counts: tuple[NonNegative, NonNegative, NonNegative, NonNegative | None, NonNegative] = (0, 0, 0, None, 0)
-    created: int = 0
-    told: list[Any] = Field(default_factory=list)
+    with_logprobs: bool = False
+    told: tuple[NonNegative, NonNegative, NonNegative, str] = (0, 0, 0, "")
     ended: bool = False
 
 
@@ -82,9 +81,11 @@ def first(
         check_prompt_known(reading, prompt)
     options = reading.options
     detokenizer = Detokenizer.after_prompt(server.model.vocabulary, options.skip_special, prompt)
+    hold = StopHold(options)
     return EventSequence(
         options,
-        OutputDecoder(detokenizer, options, server, StopHold(options)),
+        OutputDecoder(detokenizer, options, server, hold),
+        hold,
         TokenTexts(server.model),
         reading.begin(0),
         with_logprobs,
@@ -109,12 +110,37 @@ def resumed(resume: EventResume, server: Server) -> EventSequence:
     return EventSequence(
         options,
         OutputDecoder(detokenizer, options, server, hold),
+        hold,
         TokenTexts(server.model),
         parsing,
-        with_logprobs=resume.told[:1] == [True],
+        with_logprobs=resume.with_logprobs,
         blocks=Blocks(*resume.blocks),
         counts=Counts(*resume.counts),
         queue=resume.queue,
         waiting=resume.waiting,
         context=resume.context,
     )
+
+
+def remembered(sequence: EventSequence) -> Json:
+    """A sequence's part of an `EventResume`; what is at its default is left out."""
+    window, read = sequence.decoder.detokenizer.token_ids()
+    held, passed, matched = sequence.hold.memory()
+    parsing = sequence.parsing
+    inside: Json = {
+        "options": sequence.options.dumped(),
+        "window": window,
+        "read": read,
+        "blocks": list(vars(sequence.blocks).values()),
+        "counts": list(vars(sequence.counts).values()),
+        "context": sequence.context,
+        "queue": sequence.queue,
+        "waiting": sequence.waiting,
+        "held": held,
+        "passed": passed,
+        "matched": matched,
+        "with_logprobs": sequence.with_logprobs,
+    }
+    if parsing is not None:
+        inside |= {"parser": parsing.state, "begun": parsing.begun}
+    return {name: value for name, value in inside.items() if value}

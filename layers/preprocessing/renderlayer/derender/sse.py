@@ -12,9 +12,10 @@ DONE = b"data: [DONE]\n\n"
 _END = "[DONE]"
 
 
-def event(value: Any) -> bytes:
-    """One event that carries a JSON value."""
-    return b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+def event(value: Any, name: str | None = None) -> bytes:
+    """One event that carries a JSON value, named or not."""
+    head = b"" if name is None else f"event: {name}\n".encode()
+    return head + b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
 
 
 def values(body: Iterable[bytes]) -> Iterator[Any]:

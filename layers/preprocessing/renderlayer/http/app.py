@@ -76,7 +76,7 @@ def _endpoint(route: Route, server: Server) -> Callable[[Request], Awaitable[Res
         if route.stream is not None and media_type(request) == EVENT_STREAM:
             from renderlayer.http.streams import derendered_stream
 
-            return await derendered_stream(request, route.stream, server)
+            return await derendered_stream(request, route.stream, server, route.named_events)
         require_json(request)
         body = await read_body(request, server.settings.max_body_bytes)
         header_id = request.headers.get("x-request-id")

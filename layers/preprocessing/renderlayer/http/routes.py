@@ -26,6 +26,8 @@ class Route:
         work: what it does.
         fast_json: whether the answer is written as orjson writes it, as the reference does for render.
         stream: what it does with a body that is an event stream; None refuses such bodies.
+        named_events: whether the answering stream's values are {"event": name, "data": …}; they are sent under their
+            names, and no [DONE] follows them.
     """
 
     path: str
@@ -33,6 +35,7 @@ class Route:
     work: Work
     fast_json: bool = False
     stream: StreamWork | None = None
+    named_events: bool = False
 
 
 def _chat_render(body: Any, server: Server, header_id: str | None) -> Any:
@@ -110,6 +113,30 @@ def _completion_derender_stream(events: Iterable[Any], server: Server) -> Iterat
     return stream_completion(events, server)
 
 
+def _responses_derender(body: Any, server: Server, header_id: str | None) -> Any:
+    from renderlayer.derender.responses import derender_responses
+
+    return derender_responses(body, server)
+
+
+def _responses_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
+    from renderlayer.derender.responses import stream_responses
+
+    return stream_responses(events, server)
+
+
+def _messages_derender(body: Any, server: Server, header_id: str | None) -> Any:
+    from renderlayer.derender.messages_answer import derender_messages
+
+    return derender_messages(body, server)
+
+
+def _messages_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
+    from renderlayer.derender.messages_answer import stream_messages
+
+    return stream_messages(events, server)
+
+
 ROUTES: tuple[Route, ...] = (
     Route("/v1/chat/completions/render", "render", _chat_render, fast_json=True),
     Route("/v1/completions/render", "render", _completion_render, fast_json=True),
@@ -119,4 +146,12 @@ ROUTES: tuple[Route, ...] = (
     Route("/detokenize", "render", _detokenize),
     Route("/v1/chat/completions/derender", "derender", _chat_derender, stream=_chat_derender_stream),
     Route("/v1/completions/derender", "derender", _completion_derender, stream=_completion_derender_stream),
+    Route(
+        "/v1/responses/derender",
+        "derender",
+        _responses_derender,
+        stream=_responses_derender_stream,
+        named_events=True,
+    ),
+    Route("/v1/messages/derender", "derender", _messages_derender, stream=_messages_derender_stream, named_events=True),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -16,20 +17,27 @@ from renderlayer.http.routes import StreamWork
 from renderlayer.render.server import Server
 
 
-async def derendered_stream(request: Request, work: StreamWork, server: Server) -> Response:
-    """Answer an event-stream body with an event stream.
+async def derendered_stream(request: Request, work: StreamWork, server: Server, named_events: bool = False) -> Response:
+    """Answer an event-stream body with an event stream; `named_events` as in `Route`.
 
     What is wrong before the first event of the answer is an ordinary error; what goes wrong later becomes an event.
     """
     body = await read_body(request, server.settings.max_body_bytes)
     answer = work(sse.values([body]), server)
     first = await run_in_threadpool(lambda: next(answer, None))
-    return event_stream([] if first is None else [first], answer)
+    told = [] if first is None else [first]
+    if named_events:
+        return StreamingResponse(_named(chain(told, answer)), media_type=EVENT_STREAM)
+    return event_stream(told, answer)
 
 
 def event_stream(first: Iterable[Any], rest: Iterator[Any]) -> Response:
     """A streaming response of `first` and then `rest`, closed by [DONE]."""
     return StreamingResponse(_written(first, rest), media_type=EVENT_STREAM)
+
+
+def _named(events: Iterable[Any]) -> Iterator[bytes]:
+    return (sse.event(event["data"], event["event"]) for event in events)
 
 
 def _written(first: Iterable[Any], rest: Iterator[Any]) -> Iterator[bytes]:
