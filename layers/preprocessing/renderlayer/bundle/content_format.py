@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Literal
 
-from jinja2 import TemplateError, nodes
-
-from renderlayer.bundle.engines.jinja import environment
+from jinja2 import nodes
 
 ContentFormat = Literal["string", "openai"]
 
@@ -29,12 +27,8 @@ _Scope = nodes.Macro | None
 """The macro that a node stands in; its parameters hide outer names."""
 
 
-def detect_content_format(source: str) -> ContentFormat:
-    """The content format of a template; one that does not parse counts as "string"."""
-    try:
-        tree = environment().parse(source)
-    except TemplateError:
-        return "string"
+def content_format(tree: nodes.Template) -> ContentFormat:
+    """The content format of a parsed template."""
     return "openai" if _Search(tree).loops_over_content() else "string"
 
 

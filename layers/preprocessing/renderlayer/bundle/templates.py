@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from renderlayer.bundle.continuation import cut, marked
-from renderlayer.bundle.engines.engine import Engine
+from renderlayer.bundle.engines.engine import Analysis, Engine
 from renderlayer.errors import BadRequest
 
 NO_TEMPLATE = (
@@ -44,42 +44,34 @@ class ChatTemplate:
     Args:
         source: the template.
         engine: compiles `source`; called once, when it is first needed.
+        analyse: analyses `source`; called once, when it is first needed.
         special_tokens: names to texts; variables of the template.
-        content_format: "string" or "openai", or None to find it when it is asked for.
-        variables: the template's undeclared variables, or None likewise.
+        content_format: overrides what the analysis finds.
     """
 
     def __init__(
         self,
         source: str,
         engine: Callable[[str], Engine],
+        analyse: Callable[[str], Analysis],
         special_tokens: Mapping[str, str],
         content_format: str | None = None,
-        variables: frozenset[str] | None = None,
     ) -> None:
         self.source = source
         self._make_engine = engine
+        self._analyse = analyse
         self._special_tokens = special_tokens
         self._content_format = content_format
-        self._variables = variables
 
-    @cached_property
+    @property
     def content_format(self) -> str:
         """How it wants message contents: "string" or "openai" (wire.md 3.2)."""
-        if self._content_format is not None:
-            return self._content_format
-        from renderlayer.bundle.content_format import detect_content_format
+        return self._content_format or self._analysis.content_format
 
-        return detect_content_format(self.source)
-
-    @cached_property
+    @property
     def variables(self) -> frozenset[str]:
         """The names that the template takes from outside."""
-        if self._variables is not None:
-            return self._variables
-        from renderlayer.bundle.engines.jinja import undeclared_variables
-
-        return undeclared_variables(self.source)
+        return self._analysis.variables
 
     @cached_property
     def mentions_developer(self) -> bool:
@@ -133,6 +125,10 @@ class ChatTemplate:
     def _engine(self) -> Engine:
         return self._make_engine(self.source)
 
+    @cached_property
+    def _analysis(self) -> Analysis:
+        return self._analyse(self.source)
+
 
 class Templates:
     """The templates of a model, and those that requests bring.
@@ -160,8 +156,9 @@ class Templates:
         self._seconds = seconds
         self._named = {name: self._packed(folder, row) for name, row in description["named"].items()}
         self._processor = self._packed(folder, description["processor"]) if description["processor"] else None
+        self._by_name = self._named if description["by_name"] else {}
         self._chosen = self._server_template(chosen) if chosen else None
-        self._requested = lru_cache(maxsize=64)(self._compile_requested)
+        self._requested = lru_cache(maxsize=32)(self._request_template)
 
     def resolve(self, requested: str | None, tools: bool) -> ChatTemplate:
         """The template of a request (wire.md 3.4).
@@ -174,7 +171,7 @@ class Templates:
             BadRequest: there is no template.
         """
         if requested is not None:
-            return self._by_name(requested) or self._requested(requested)
+            return self._by_name.get(requested) or self._requested(requested)
         if self._chosen is not None:
             return self._chosen
         if self._processor is not None and not tools:
@@ -189,31 +186,35 @@ class Templates:
             )
         raise BadRequest(NO_TEMPLATE)
 
-    def _by_name(self, name: str) -> ChatTemplate | None:
-        return self._named.get(name) if len(self._named) > 1 else None
-
     def _packed(self, folder: Path, row: dict[str, Any]) -> ChatTemplate:
+        analysis = Analysis(row["content_format"], frozenset(row["variables"]))
         return ChatTemplate(
             (folder / row["file"]).read_text(encoding="utf-8"),
             _mini_engine if row["engine"] == "minijinja" else _jinja_engine,
+            lambda source: analysis,
             self._special_tokens,
-            self._format or row["content_format"],
-            frozenset(row["variables"]),
+            self._format,
         )
 
     def _server_template(self, chosen: str) -> ChatTemplate:
-        named = self._by_name(chosen)
-        if named is not None:
-            return named
-        return ChatTemplate(template_text(chosen), _jinja_engine, self._special_tokens, self._format)
+        """The template that the server was told to use; where it is a packed one, with the engine proved for that."""
+        if chosen in self._by_name:
+            return self._by_name[chosen]
+        source = template_text(chosen)
+        packed = [*self._named.values(), *([self._processor] if self._processor else [])]
+        known = next((template for template in packed if template.source == source), None)
+        return known or ChatTemplate(source, _jinja_engine, _analyse, self._special_tokens, self._format)
 
-    def _compile_requested(self, source: str) -> ChatTemplate:
-        def limited(text: str) -> Engine:
-            from renderlayer.bundle.engines.limited import LimitedEngine
+    def _request_template(self, source: str) -> ChatTemplate:
+        from renderlayer.bundle.engines.limited import LimitedEngine, analyse_limited
 
-            return LimitedEngine(text, self._seconds)
-
-        return ChatTemplate(source, limited, self._special_tokens, self._format)
+        return ChatTemplate(
+            source,
+            lambda text: LimitedEngine(text, self._seconds),
+            lambda text: analyse_limited(text, self._seconds),
+            self._special_tokens,
+            self._format,
+        )
 
 
 def template_text(chosen: str) -> str:
@@ -242,3 +243,9 @@ def _jinja_engine(source: str) -> Engine:
     from renderlayer.bundle.engines.jinja import JinjaEngine
 
     return JinjaEngine(source)
+
+
+def _analyse(source: str) -> Analysis:
+    from renderlayer.bundle.analysis import analyse
+
+    return analyse(source)

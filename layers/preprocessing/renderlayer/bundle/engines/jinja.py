@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jinja2 import TemplateError, meta, nodes
+from jinja2 import TemplateError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
@@ -100,15 +100,3 @@ def _refuse_private(name: Any) -> None:
         raise SecurityError(
             f"a namespace of a chat template cannot hold {name!r}: names may not start with an underscore"
         )
-
-
-def undeclared_variables(source: str) -> frozenset[str]:
-    """Names that a template takes from outside; none when it does not parse.
-
-    The template's own failure to parse is reported when it is rendered.
-    """
-    made = environment()
-    try:
-        return frozenset(meta.find_undeclared_variables(made.parse(source)))
-    except TemplateError:
-        return frozenset()

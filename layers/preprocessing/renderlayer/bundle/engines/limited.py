@@ -10,13 +10,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from jinja2 import Template, pass_context, pass_eval_context
+from jinja2 import Template, nodes, pass_context, pass_eval_context
 from jinja2.nodes import EvalContext
 from jinja2.runtime import markup_join, str_join
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedEscapeFormatter, SandboxedFormatter
 from markupsafe import Markup
 
+from renderlayer.bundle.analysis import analyse_tree
 from renderlayer.bundle.engines.budget import Budget, current, limit_text, spending
+from renderlayer.bundle.engines.engine import Analysis
 from renderlayer.bundle.engines.guards import (
     REMOVED_FILTERS,
     GuardedFormatter,
@@ -124,14 +126,29 @@ class _EscapeFormatter(GuardedFormatter, SandboxedEscapeFormatter):
     pass
 
 
+def analyse_limited(source: str, seconds: float) -> Analysis:
+    """Analyse a template that came in a request; what is wrong with it is told when it is rendered."""
+    try:
+        with spending(Budget(seconds)):
+            return analyse_tree(_parse(source))
+    except Exception:
+        return Analysis()
+
+
 def _compile(source: str, budget: Budget) -> Template:
+    made = _environment()
+    tree = instrument(_parse(source), made)
+    budget.check()
+    return Template.from_code(made, made.compile(tree), made.make_globals(None))
+
+
+def _parse(source: str) -> nodes.Template:
     made = _environment()
     for count, _ in enumerate(made.lexer.tokeniter(source, None)):
         if count > MAX_TOKENS:
             raise BadRequest(f"The chat template of the request has more than {MAX_TOKENS} tokens.")
-    tree = instrument(made.parse(source), made)
-    budget.check()
-    return Template.from_code(made, made.compile(tree), made.make_globals(None))
+    tree: nodes.Template = made.parse(source)
+    return tree
 
 
 @cache

@@ -112,6 +112,10 @@ _CONVERSATIONS: list[list[Message]] = [
     [_USER, {**_CALLING_ALOUD, "reasoning": "Hm.", "reasoning_content": "Hm."}, _RESULT3, _THINKING, _USER],
     [_USER, _CALLING_ALOUD],
     [_USER, {**_USER, "content": "\n<|im_start|>{{ 1 }} {% raw %} </think> [INST]"}],
+    [
+        {**_SYSTEM, "content": "\u2003\x85 a\u2028b\x0bc\x0cd\re \u3000\n"},
+        {**_USER, "content": " \r\n\u00a0ǅ ß İ\u200b "},
+    ],
     [{**_USER, "content": "x" * 300}, {"role": "assistant", "content": ""}, _USER],
 ]
 

@@ -22,7 +22,9 @@ def describe_facts(
 ) -> dict[str, Any]:
     """The `facts` object of `bundle.json` (`renderlayer.bundle.facts`)."""
     texts = [*tokenizer_templates(source).values(), processor_template(source) or ""]
-    tool_parser, reasoning_parser = suitable_parsers(source, texts)
+    tool_parser, reasoning_parser = suitable_parsers(
+        source, texts, lambda text: reference.token_to_id(text) is not None
+    )
     main = templates["processor"] or templates["named"].get(DEFAULT) or {}
     eos = special_tokens.get("eos_token")
     return {

@@ -2,61 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.errors import ConfigurationError
 
 _UNSUPPORTED = {
+    "Alpamayo2Super": "alpamayo2_super, which needs a tokenizer of its own",
     "DeepseekV32": "deepseek_v32, whose prompts come from a program instead of a chat template",
     "DeepseekV4": "deepseek_v4, whose prompts come from a program instead of a chat template",
-    "KimiK3": "kimi_k3, whose prompts are written token by token",
     "Inkling": "inkling, whose prompts are written token by token",
+    "KimiK3": "kimi_k3, whose prompts are written token by token",
     "MoonshotKimia": "kimi_audio, which needs a tokenizer of its own",
-    "Alpamayo2Super": "alpamayo2_super, which needs a tokenizer of its own",
     "Terratorch": "terratorch, which has no token ids",
 }
 """Families with a renderer of their own, by the start of their architecture's name."""
 
 
-@dataclass(frozen=True)
-class Family:
-    """A row of the table of parsers: the row of the first marker found in the template wins.
+class Family(NamedTuple):
+    """Parsers of the models whose templates hold all of `markers`; the first row that fits wins."""
 
-    Args:
-        marker: text that must occur in the model's templates.
-        tool: tool parser.
-        reasoning: reasoning parser.
-    """
-
-    marker: str
+    markers: tuple[str, ...]
     tool: str
     reasoning: str = ""
+    """"": by how the template switches thinking."""
 
 
 FAMILIES = (
-    Family("<minimax:tool_call>", "minimax_m2", "minimax_m2"),
-    Family("<｜DSML｜", "deepseek_v32", "deepseek_v3"),
-    Family("<seed:tool_call>", "seed_oss", "seed_oss"),
-    Family("<longcat_tool_call>", "longcat"),
-    Family("<arg_key>", "glm45", "glm45"),
-    Family("<|tool_calls_section_begin|>", "kimi_k2", "kimi_k2"),
-    Family("<steptml:", "step3", "step3"),
-    Family("<|tool_call>call:", "gemma4", "gemma4"),
-    Family("<start_function_call>", "functiongemma"),
-    Family("<|tools_prefix|>", "apertus"),
-    Family("<|START_ACTION|>", "cohere_command3", "cohere_command3"),
-    Family("functools[", "phi4_mini_json"),
-    Family("<|action_start|>", "internlm"),
-    Family("<|tool_call_start|>", "lfm2"),
-    Family("<function_calls>", "olmo3", "olmo3"),
-    Family("<function=", "qwen3_coder"),
-    Family("[TOOL_CALLS]", "mistral"),
-    Family("[/TOOL_CALLS]", "mistral"),
-    Family("<|python_start|>", "llama4_pythonic"),
-    Family("<|python_tag|>", "llama3_json"),
-    Family("<|tool_call|>", "granite"),
-    Family("<tool_call>", "hermes"),
+    Family(("<minimax:tool_call>",), "minimax_m2", "minimax_m2"),
+    Family(("<mm:think>",), "minimax_m3", "minimax_m3"),
+    Family(("DSML", "function_calls"), "deepseek_v32", "deepseek_v3"),
+    Family(("DSML",), "deepseek_v4", "deepseek_v4"),
+    Family(("<｜tool▁calls▁begin｜>", "```json"), "deepseek_v3"),
+    Family(("<｜tool▁calls▁begin｜>",), "deepseek_v31", "deepseek_v3"),
+    Family(("steptml:",), "step3", "step3"),
+    Family(("<seed:tool_call>",), "seed_oss", "seed_oss"),
+    Family(("<longcat_tool_call>",), "longcat"),
+    Family(("<arg_key>",), "glm45", "glm45"),
+    Family(("<|tool_calls_section_begin|>",), "kimi_k2", "kimi_k2"),
+    Family(("<|tool_call>call:",), "gemma4", "gemma4"),
+    Family(("<start_function_call>",), "functiongemma"),
+    Family(("<|tools_prefix|>",), "apertus"),
+    Family(("<|START_ACTION|>",), "cohere_command3", "cohere_command3"),
+    Family(("functools[",), "phi4_mini_json"),
+    Family(("<|action_start|>", "<|plugin|>"), "internlm"),
+    Family(("<|tool_list_start|>",), "lfm2"),
+    Family(("<|tool_call_start|>",), "lfm2"),
+    Family(("<function_calls>",), "olmo3", "olmo3"),
+    Family(("<atem:function_calls>",), "muse_glimmer", "muse_glimmer"),
+    Family(('<function name="', "<param name="), "minicpm5"),
+    Family(("<tool_sep", "<tool_calls"), "hy_v3", "hy_v3"),
+    Family(("<function=", "<parameter="), "qwen3_coder"),
+    Family(("[TOOL_CALLS]", "[THINK]"), "mistral", "mistral"),
+    Family(("[TOOL_CALLS]",), "mistral"),
+    Family(("<|python_start|>",), "llama4_pythonic"),
+    Family(("<|python_tag|>", "<|start_header_id|>", '"parameters"'), "llama3_json"),
+    Family(("dictionary of argument name", "<|start_header_id|>"), "llama3_json"),
+    Family(("<|tool_call|>", "<|start_of_role|>", "Here is my thought process"), "granite", "granite"),
+    Family(("<|tool_call|>", "<|start_of_role|>"), "granite"),
+    Family(("<tool_call>", "<|start_of_role|>"), "granite4"),
+    Family(("<tool_calls>", "<|bom|>"), "jamba"),
+    Family(("function_call", "<|role_sep|>"), "gigachat3"),
+    Family(("<tool_call>", "</tool_call>"), "hermes"),
+    Family(("xml_tools",), "hermes"),
 )
 
 
@@ -82,27 +91,25 @@ def is_harmony(source: ModelSource) -> bool:
     return source.config.get("model_type") == "gpt_oss"
 
 
-def suitable_parsers(source: ModelSource, templates: list[str]) -> tuple[str, str]:
+def suitable_parsers(source: ModelSource, templates: Sequence[str], is_token: Callable[[str], bool]) -> tuple[str, str]:
     """Names of the tool and the reasoning parser that suit the model; "" where none is known.
 
     Args:
         templates: the model's chat templates.
+        is_token: whether a text is one token of the vocabulary.
     """
     if is_harmony(source):
         return "openai", "openai_gptoss"
     text = "\n".join(templates)
-    if "<｜tool▁calls▁begin｜>" in text:
-        tool = "deepseek_v3" if "```json" in text else "deepseek_v31"
-        return tool, _thinking(source, text)
-    row = next((row for row in FAMILIES if row.marker in text), Family("", ""))
-    return row.tool, row.reasoning or _thinking(source, text)
+    row = next((row for row in FAMILIES if all(marker in text for marker in row.markers)), Family((), ""))
+    return row.tool, row.reasoning or (_thinking_parser(source, text) if is_token("</think>") else "")
 
 
-def _thinking(source: ModelSource, text: str) -> str:
-    """The parser of a template that spells `<think>`, by how thinking is switched."""
+def _thinking_parser(source: ModelSource, text: str) -> str:
+    """The parser for `<think>` … `</think>`, by how the template or the family switches thinking."""
     if "</think>" not in text:
         return ""
-    architecture = " ".join(source.config.get("architectures") or [])
-    if "enable_thinking" in text or "Qwen3" in architecture:
-        return "qwen3"
-    return "deepseek_r1"
+    architectures = " ".join(source.config.get("architectures") or [])
+    if "NemotronH" in architectures:
+        return "nemotron_v3"
+    return "qwen3" if "enable_thinking" in text or "Qwen3" in architectures else "deepseek_r1"

@@ -6,8 +6,9 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from renderlayer.bundle.content_format import detect_content_format
-from renderlayer.bundle.engines.jinja import JinjaEngine, undeclared_variables
+from renderlayer.bundle.analysis import analyse
+from renderlayer.bundle.engines.engine import Analysis
+from renderlayer.bundle.engines.jinja import JinjaEngine
 from renderlayer.bundle.engines.mini import MiniEngine
 from renderlayer.bundle.pack.conversations import Case, cases
 from renderlayer.bundle.pack.source import ModelSource
@@ -49,29 +50,27 @@ def describe_templates(source: ModelSource, special_tokens: dict[str, str], out:
     processor = processor_template(source)
     return {
         "named": named,
+        "by_name": len(named) > 1 or isinstance(source.tokenizer_config.get("chat_template"), list),
         "processor": _describe(processor, special_tokens, out, "template-processor.jinja") if processor else None,
     }
 
 
 def _describe(text: str, special_tokens: dict[str, str], out: Path, file: str) -> dict[str, Any]:
     (out / file).write_text(text, encoding="utf-8")
-    content_format = detect_content_format(text)
-    variables = undeclared_variables(text)
-    equal, difference = _compare(text, special_tokens, variables, content_format)
+    analysis = analyse(text)
+    equal, difference = _compare(text, special_tokens, analysis)
     return {
         "file": file,
         "sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "content_format": content_format,
-        "variables": sorted(variables),
+        "content_format": analysis.content_format,
+        "variables": sorted(analysis.variables),
         "engine": "jinja2" if difference else "minijinja",
         "equal": equal,
         "difference": difference,
     }
 
 
-def _compare(
-    text: str, special_tokens: dict[str, str], variables: frozenset[str], content_format: str
-) -> tuple[int, str]:
+def _compare(text: str, special_tokens: dict[str, str], analysis: Analysis) -> tuple[int, str]:
     """Renderings that came out equal, and the first difference ("" when there is none)."""
     try:
         reference = JinjaEngine(text)
@@ -82,8 +81,8 @@ def _compare(
     except Exception as error:
         return 0, f"minijinja does not compile it: {str(error).splitlines()[0]}"
     equal = 0
-    for number, case in enumerate(cases(content_format)):
-        context = _context(case, special_tokens, variables)
+    for number, case in enumerate(cases(analysis.content_format)):
+        context = _context(case, special_tokens, analysis.variables)
         if _outcome(reference, context) != _outcome(mini, context):
             return equal, f"case {number} renders differently"
         equal += 1
