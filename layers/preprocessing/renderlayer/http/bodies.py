@@ -80,7 +80,8 @@ class _Answer:
         await self._whole(start, message.get("body", b""))
 
     async def _whole(self, start: Message, body: bytes) -> None:
-        fits = self._limit is None or size_as_text(body) <= self._limit
+        # an escape makes two bytes of one at most, so that most answers need no counting
+        fits = self._limit is None or 2 * len(body) <= self._limit or size_as_text(body) <= self._limit
         large = len(body) >= WORTH_IT
         if (large and self._gzip) or (not fits and self._gzip is not False):
             body = compressed(body) if len(body) < LARGE else await run_in_threadpool(compressed, body)
