@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
@@ -13,6 +12,7 @@ from renderlayer.errors import ConfigurationError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 after an orderly stop, 1 for a configuration that cannot work."""
     from infra.generate import options
+    from infra.generate.process import prepare
     from renderlayer.http.serve import add_arguments
 
     parser = argparse.ArgumentParser(prog="python -m infra.generate", description=__doc__)
@@ -28,9 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             print(smollm2.ensure(lambda line: print(line, file=sys.stderr, flush=True)))
         else:
-            # Threads that wait for work sleep instead of spinning: the engine shares its cores with gateway and client.
-            # Read when torch is imported.
-            os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+            prepare()
             from infra.generate.serve import serve as run
 
             run(given)

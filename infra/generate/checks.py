@@ -19,7 +19,7 @@ _TOKEN_LISTS = (
     "trace_decode_token_ids",
 )
 _NEVER_EMPTY = {"allowed_token_ids", "prompt_logprob_token_ids", "trace_decode_token_ids"}
-_UNSUPPORTED = ("watermarking", "thinking_token_budget", "structured_outputs")
+_UNSUPPORTED = ("watermarking", "thinking_token_budget")
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,13 @@ the same tokens whatever else the engine is doing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
+from infra.generate.constraints import Constraint
 from infra.generate.sampling import SamplingParams
+from renderlayer.errors import BadRequest
 
 NEVER = float("-inf")
 _SEED_MASK = (1 << 63) - 1
@@ -28,7 +30,7 @@ class Chooser:
         vocabulary: the width of the logits.
         ending: tokens that end the sequence, banned until `min_tokens`.
         bad_words: token sequences that may not be completed.
-        mask: bans tokens in place, given the logits (structured outputs).
+        constraint: what the text is held to.
     """
 
     def __init__(
@@ -39,12 +41,12 @@ class Chooser:
         vocabulary: int,
         ending: frozenset[int],
         bad_words: Sequence[Sequence[int]] = (),
-        mask: Callable[[torch.Tensor], None] | None = None,
+        constraint: Constraint | None = None,
     ) -> None:
         self._params = params
         self._ending = sorted(ending)
         self._bad_words = bad_words
-        self._mask = mask
+        self._constraint = constraint
         self._generator = torch.Generator()
         if params.seed is None:
             self._generator.seed()
@@ -71,11 +73,13 @@ class Chooser:
         token = int(scores.argmax()) if self._params.greedy else self._draw(scores)
         if self._penalties is not None:
             self._penalties.count(token)
+        if self._constraint is not None:
+            self._constraint.accept(token)
         return token
 
     def _forbid(self, scores: torch.Tensor, output: Sequence[int]) -> None:
-        if self._mask is not None:
-            self._mask(scores)
+        if self._constraint is not None:
+            self._constraint.apply(scores)
         allowed = self._params.allowed_token_ids
         if allowed is not None:
             kept = scores[allowed].clone()
@@ -86,6 +90,8 @@ class Chooser:
                 scores[word[-1]] = NEVER
         if len(output) < self._params.min_tokens:
             scores[self._ending] = NEVER
+        if scores.max() == NEVER:
+            raise BadRequest("The request's constraints leave no token to choose.")
 
     def _draw(self, scores: torch.Tensor) -> int:
         params = self._params

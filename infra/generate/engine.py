@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import cast
 
 from transformers import PreTrainedModel
 
 from infra.generate.checks import Limits
 from infra.generate.choice import Choice, Delta, Endings
 from infra.generate.choosing import Chooser
+from infra.generate.constraints import Compiler, Constraint
 from infra.generate.loading import vocabulary_size
 from infra.generate.options import Options
 from infra.generate.runner import Prompt, PromptScores, Runner
@@ -18,7 +22,9 @@ from infra.generate.scheduler import Job, Scheduler
 from infra.generate.text import OutputText
 from renderlayer.derender.detokenize import Detokenizer
 from renderlayer.errors import BadRequest
+from renderlayer.parsers.reasoning_formats import REASONING
 from renderlayer.render.server import Server
+from renderlayer.wire.generate import GenerateRequest
 
 
 class Engine:
@@ -48,44 +54,82 @@ class Engine:
         """End requests by id, or all; their choices finish with "abort". Returns at once."""
         self._scheduler.abort(request_ids)
 
-    def open(self, request_id: str, prompt: Prompt, params: SamplingParams, text: bool) -> Run:
-        """Prepare a request.
+    def open(self, request_id: str, request: GenerateRequest, params: SamplingParams) -> Run:
+        """Prepare a request. May take a while (grammars, images): not for the event loop's thread.
 
         Args:
             request_id: the id that abort names.
-            text: the answer has text.
+            request: what to generate.
+            params: its sampling parameters, read.
 
         Raises:
             BadRequest: this engine cannot compute it.
         """
-        self._limits.check(prompt.token_ids, params)
+        self._limits.check(request.token_ids, params)
+        prompt = Prompt(request.token_ids)
         scores = PromptScores(
             prompt.token_ids, params.prompt_logprobs, params.prompt_logprob_token_ids, params.prompt_logprob_start
         )
-        endings = Endings.of(params, self.server.model.facts.eos_token_id, self.server.model.facts.eos_token_ids)
+        return Run(self._scheduler, Job(request_id, prompt, scores, self._choices(request, params)))
+
+    def _choices(self, request: GenerateRequest, params: SamplingParams) -> list[Choice]:
+        prompt, facts = request.token_ids, self.server.model.facts
+        endings = Endings.of(params, facts.eos_token_id, facts.eos_token_ids)
         words = self._bad_words(params.bad_words)
-        limit = self._limit(prompt, params)
+        limit = self._limit(len(prompt), params)
+        texts = request.output_mode == "text" or bool(params.stop)
+        hold = self._holder(request, params)
         choices = []
         for index in range(params.n):
-            chooser = Chooser(params, index, prompt.token_ids, self._limits.vocabulary, endings.banned, words)
-            output = self._text(prompt, params) if text or params.stop else None
-            choices.append(Choice(index, params, limit, endings, chooser, output))
-        outputs = _Outputs()
-        return Run(self._scheduler, Job(request_id, prompt, scores, choices, outputs.put), outputs)
+            constraint = hold() if hold else None
+            chooser = Chooser(params, index, prompt, self._limits.vocabulary, endings.banned, words, constraint)
+            text = self._text(prompt, params) if texts else None
+            choices.append(Choice(index, params, limit, endings, chooser, text))
+        return choices
 
-    def _limit(self, prompt: Prompt, params: SamplingParams) -> int:
+    def _holder(self, request: GenerateRequest, params: SamplingParams) -> Callable[[], Constraint] | None:
+        """Makes the constraint of each choice, when the request has one."""
+        if params.structured_outputs is None:
+            return None
+        compiled = self._compiler.compile(params.structured_outputs)
+        after = frozenset() if self._reasoning_ended(request) else self._reasoning_ends
+        return lambda: self._compiler.hold(compiled, after)
+
+    def _reasoning_ended(self, request: GenerateRequest) -> bool:
+        """Whether constraints hold from the first token (wire.md 5.5); what the request leaves open the parser says."""
+        if request.reasoning_ended is not None:
+            return request.reasoning_ended
+        given = request.reasoning_parser_kwargs
+        kwargs = (given.chat_template_kwargs if given else None) or {}
+        parser = self.server.parser
+        return parser is None or parser.reasoning_ended(request.token_ids, kwargs) is not False
+
+    @cached_property
+    def _reasoning_ends(self) -> frozenset[int]:
+        """Token ids that close the reasoning of the configured parser."""
+        form = REASONING.get(self.server.parsers.reasoning)
+        added = self.server.model.vocabulary.added
+        return frozenset(added[marker] for marker in (form.closes if form else ()) if marker in added)
+
+    @cached_property
+    def _compiler(self) -> Compiler:
+        facts = self.server.model.facts
+        ending = {*facts.eos_token_ids, facts.eos_token_id} - {None}
+        return Compiler(self.server.model.vocabulary, self._limits.vocabulary, cast(set[int], ending))
+
+    def _limit(self, prompt: int, params: SamplingParams) -> int:
         """Most tokens of a choice."""
         trace = params.trace_decode_token_ids
         bounds = (
-            self._limits.max_model_len - len(prompt.token_ids),
+            self._limits.max_model_len - prompt,
             params.max_tokens,
             None if trace is None else len(trace),
         )
         return min(bound for bound in bounds if bound is not None)
 
-    def _text(self, prompt: Prompt, params: SamplingParams) -> OutputText:
+    def _text(self, prompt: Sequence[int], params: SamplingParams) -> OutputText:
         vocabulary = self.server.model.vocabulary
-        detokenizer = Detokenizer.after_prompt(vocabulary, params.skip_special_tokens, prompt.token_ids)
+        detokenizer = Detokenizer.after_prompt(vocabulary, params.skip_special_tokens, prompt)
         return OutputText(detokenizer, params.stop, params.include_stop_str_in_output)
 
     def _bad_words(self, words: Sequence[str]) -> list[list[int]]:
@@ -105,10 +149,9 @@ class Engine:
 class Run:
     """A request that was accepted; iterate `deltas` once."""
 
-    def __init__(self, scheduler: Scheduler, job: Job, outputs: _Outputs) -> None:
+    def __init__(self, scheduler: Scheduler, job: Job) -> None:
         self._scheduler = scheduler
         self._job = job
-        self._outputs = outputs
 
     @property
     def scores(self) -> PromptScores:
@@ -121,32 +164,23 @@ class Run:
         Raises:
             Exception: what the model raised.
         """
-        self._scheduler.submit(self._job)
+        loop = asyncio.get_running_loop()
+        outputs: asyncio.Queue[Delta | Exception] = asyncio.Queue()
+
+        def emit(output: Delta | Exception) -> None:
+            with suppress(RuntimeError):  # the loop has ended, and whoever waited in it
+                loop.call_soon_threadsafe(outputs.put_nowait, output)
+
+        self._scheduler.submit(self._job, emit)
         left = len(self._job.choices)
         try:
             while left:
-                delta = await self._outputs.get()
-                left -= delta.finish_reason is not None
-                yield delta
+                output = await outputs.get()
+                if isinstance(output, Exception):
+                    left = 0
+                    raise output
+                left -= output.finish_reason is not None
+                yield output
         finally:
             if left:
                 self._scheduler.cancel(self._job)
-
-
-class _Outputs:
-    """The way from the engine's thread to the event loop that made it."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[Delta | Exception] = asyncio.Queue()
-
-    def put(self, output: Delta | Exception) -> None:
-        """Called from the engine's thread; what comes after the loop has ended is dropped with it."""
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._queue.put_nowait, output)
-
-    async def get(self) -> Delta:
-        output = await self._queue.get()
-        if isinstance(output, Exception):
-            raise output
-        return output

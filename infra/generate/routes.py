@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -17,7 +18,6 @@ from infra.generate.answer import Answer
 from infra.generate.choice import Delta
 from infra.generate.engine import Engine, Run
 from infra.generate.options import Options
-from infra.generate.runner import Prompt
 from infra.generate.sampling import SamplingParams
 from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
 from renderlayer.http.body import EVENT_STREAM, decoded, dumped, dumped_lenient, json_response, read_body, require_json
@@ -46,7 +46,7 @@ def add_routes(app: FastAPI, engine: Engine, options: Options) -> None:
         answer = Answer(body, request_id, engine.server.names[0], engine.server.model)
         if body.stream:
             return StreamingResponse(events(engine, body, params, request_id, answer), media_type=EVENT_STREAM)
-        run = engine.open(request_id, Prompt(body.token_ids), params, body.output_mode == "text")
+        run = await run_in_threadpool(engine.open, request_id, body, params)
         return json_response(dumped(await whole(run, answer, request)))
 
     async def abort_requests(request: Request) -> Response:
@@ -121,7 +121,7 @@ async def events(
 ) -> AsyncIterator[bytes]:
     """The events of a stream. What the engine refuses is told in the stream too, as the reference does."""
     try:
-        run = engine.open(request_id, Prompt(body.token_ids), params, body.output_mode == "text")
+        run = await run_in_threadpool(engine.open, request_id, body, params)
         async for delta in run.deltas():
             yield _event(answer.event(delta))
         closing = answer.closing()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from renderlayer.errors import BadRequest
+from renderlayer.parsers.structural_tags.params import KINDS
 from renderlayer.wire._base import INT64_MAX, INT64_MIN, refused
 
 LOWEST_TEMPERATURE = 0.01
@@ -120,6 +121,9 @@ def _check(p: SamplingParams) -> None:
     _need("" not in p.bad_words, "bad_words cannot contain an empty string.")
     budget = p.thinking_token_budget
     _need(budget is None or budget >= 0, "thinking_token_budget must be at least 0.", "thinking_token_budget", budget)
+    if p.structured_outputs is not None:
+        kinds = [name for name in KINDS if p.structured_outputs.get(name) is not None]
+        _need(len(kinds) == 1, f"structured_outputs must hold exactly one constraint, got {kinds or None}.")
     _need(not p.greedy or p.n == 1, f"n must be 1 when using greedy sampling, got {p.n}.")
 
 

@@ -18,6 +18,7 @@ import torch
 
 from infra.generate.choice import Choice, Delta
 from infra.generate.runner import Context, Prompt, PromptScores, Runner
+from renderlayer.errors import RenderLayerError
 
 logger = logging.getLogger(__name__)
 
@@ -32,13 +33,15 @@ class Job:
         request_id: the id that abort names.
         prompt, scores, choices: what to compute.
         emit: takes every delta, or the error that ended the request; called from the engine's thread.
+        prefill: the prompt's computation, once it has begun.
+        lanes: the choices that go on, each with its context.
     """
 
     request_id: str
     prompt: Prompt
     scores: PromptScores
     choices: list[Choice]
-    emit: Emit
+    emit: Emit = field(default=lambda output: None)
     prefill: Iterator[tuple[Context, torch.Tensor] | None] | None = None
     lanes: list[tuple[Choice, Context]] = field(default_factory=list)
 
@@ -71,7 +74,9 @@ class Scheduler:
     def alive(self) -> bool:
         return self._thread.is_alive()
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: Job, emit: Emit) -> None:
+        """Take a job in; `emit` gets what it gains."""
+        job.emit = emit
         self._inbox.put(partial(self._waiting.append, job))
 
     def abort(self, request_ids: Collection[str] | None = None) -> None:
@@ -162,7 +167,8 @@ class Scheduler:
         try:
             work(job)
         except Exception as error:
-            logger.exception("request %s failed", job.request_id)
+            if not isinstance(error, RenderLayerError):
+                logger.exception("%s failed", job.request_id)
             for choice in job.choices:
                 choice.finished = True
             job.emit(error)
