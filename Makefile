@@ -11,6 +11,8 @@ EXTRAS := aws,serve,fast,hub,multimodal,video,engine,dialects,dev
 
 SHARED ?= ../shared
 CORPUS ?= $(wildcard $(SHARED)/corpus/*.jsonl.gz)
+ENGINE_CORPUS := $(SHARED)/corpus/engine-%
+PARITY := $(SHARED)/tools/parity.py
 DEVIATIONS := layers/preprocessing/renderlayer/deviations.txt
 
 SAM_VERSION := 1.170.0
@@ -48,9 +50,11 @@ fmt: $(INSTALLED) ## format the code
 	$(BIN)/ruff format
 
 parity: $(INSTALLED) ## replay the recordings of the reference (CORPUS=..., from SHARED=../shared)
-	@test -f $(SHARED)/tools/parity.py || { echo "no recordings at $(SHARED)" >&2; exit 1; }
-	$(BIN)/python $(SHARED)/tools/parity.py --serve "$(BIN)/python -m infra.local serve" --models $(SHARED)/models \
-	  --deviations $(DEVIATIONS) $(filter-out %/engine-tiny-qwen3.jsonl.gz,$(CORPUS))
+	@test -f $(PARITY) || { echo "no recordings at $(SHARED)" >&2; exit 1; }
+	$(BIN)/python $(PARITY) --serve "$(BIN)/python -m infra.local serve" --models $(SHARED)/models \
+	  $(if $(wildcard $(DEVIATIONS)),--deviations $(DEVIATIONS)) $(filter-out $(ENGINE_CORPUS),$(CORPUS))
+	$(if $(filter $(ENGINE_CORPUS),$(CORPUS)),$(BIN)/python $(PARITY) --serve "$(BIN)/python -m infra.generate serve" \
+	  --models $(SHARED)/models $(if $(wildcard $(DEVIATIONS)),--deviations $(DEVIATIONS)) $(filter $(ENGINE_CORPUS),$(CORPUS)))
 
 bench: $(INSTALLED) ## cold start, warm requests, memory, streaming: beside a hello world and transformers
 	$(BIN)/python -m tests.bench

@@ -74,6 +74,7 @@ def started(title: str, module: str, model: str, name: str, port: int) -> Iterat
         try:
             yield lambda: _wait_until_ready(title, child, f"http://127.0.0.1:{port}/health", log)
         finally:
+            _say(f"stopping the {title}")
             _stop(child)
 
 
