@@ -13,7 +13,10 @@ SHARED ?= ../shared
 CORPUS ?= $(wildcard $(SHARED)/corpus/*.jsonl.gz)
 ENGINE_CORPUS := $(SHARED)/corpus/engine-%
 PARITY := $(SHARED)/tools/parity.py
-DEVIATIONS := layers/preprocessing/renderlayer/deviations.txt
+DEVIATIONS := $(wildcard layers/preprocessing/renderlayer/deviations.txt)
+# $(call replay,MODULE,FILES): MODULE's server against recordings
+replay = $(if $(2),$(BIN)/python $(PARITY) --serve "$(BIN)/python -m $(1) serve" --models $(SHARED)/models \
+  $(DEVIATIONS:%=--deviations %) $(2))
 
 SAM_VERSION := 1.170.0
 SAM ?= $(or $(shell command -v sam 2>/dev/null),.cache/sam/bin/sam)
@@ -51,10 +54,8 @@ fmt: $(INSTALLED) ## format the code
 
 parity: $(INSTALLED) ## replay the recordings of the reference (CORPUS=..., from SHARED=../shared)
 	@test -f $(PARITY) || { echo "no recordings at $(SHARED)" >&2; exit 1; }
-	$(BIN)/python $(PARITY) --serve "$(BIN)/python -m infra.local serve" --models $(SHARED)/models \
-	  $(if $(wildcard $(DEVIATIONS)),--deviations $(DEVIATIONS)) $(filter-out $(ENGINE_CORPUS),$(CORPUS))
-	$(if $(filter $(ENGINE_CORPUS),$(CORPUS)),$(BIN)/python $(PARITY) --serve "$(BIN)/python -m infra.generate serve" \
-	  --models $(SHARED)/models $(if $(wildcard $(DEVIATIONS)),--deviations $(DEVIATIONS)) $(filter $(ENGINE_CORPUS),$(CORPUS)))
+	$(call replay,infra.local,$(filter-out $(ENGINE_CORPUS),$(CORPUS)))
+	$(call replay,infra.generate,$(filter $(ENGINE_CORPUS),$(CORPUS)))
 
 bench: $(INSTALLED) ## cold start, warm requests, memory, streaming: beside a hello world and transformers
 	$(BIN)/python -m tests.bench
