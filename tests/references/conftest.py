@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,11 @@ from moto.server import ThreadedMotoServer
 
 from renderlayer.references.address import Place
 from renderlayer.references.s3 import S3Store
+from renderlayer.render.server import Server
+from renderlayer.settings import Settings
+from tests.models import open_server
 from tests.references.faults import FaultyStore
+from tests.references.vision import make_vision_folder
 
 REGION = "eu-central-1"
 
@@ -70,3 +75,20 @@ def faulty_store(faulty: FaultyStore) -> S3Store:
 
     config = Config(retries={"total_max_attempts": 1}, response_checksum_validation="when_required", read_timeout=2)
     return S3Store(endpoint_url=faulty.url, config=config)
+
+
+@pytest.fixture(scope="session")
+def vision_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model of the Qwen3-VL family, without weights."""
+    return make_vision_folder(tmp_path_factory.mktemp("models") / "vision")
+
+
+@pytest.fixture
+def vision(vision_folder: Path, place: Place) -> Callable[..., Server]:
+    """Serves the vision model with references in the test's bucket; takes settings."""
+
+    def serve(**settings: Any) -> Server:
+        chosen = {"served_model_name": ["vision"], "reference_bucket": place.bucket, **settings}
+        return open_server(vision_folder, Settings(**chosen))
+
+    return serve
