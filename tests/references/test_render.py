@@ -44,7 +44,11 @@ def client(vision: Callable[..., Server]) -> Iterator[OneClient]:
 
 def chat(*urls: str, **more: Any) -> dict[str, Any]:
     parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
-    return {"model": "vision", "messages": [{"role": "user", "content": [*parts, {"type": "text", "text": "?"}]}], **more}
+    return {
+        "model": "vision",
+        "messages": [{"role": "user", "content": [*parts, {"type": "text", "text": "?"}]}],
+        **more,
+    }
 
 
 def rendered(client: TestClient, *urls: str, **more: Any) -> dict[str, Any]:
