@@ -14,9 +14,10 @@ from infra.generate.checks import Limits
 from infra.generate.choice import Choice, Delta, Endings
 from infra.generate.choosing import Chooser
 from infra.generate.constraints import Compiler, Constraint
+from infra.generate.features import Features
 from infra.generate.loading import vocabulary_size
 from infra.generate.options import Options
-from infra.generate.runner import Prompt, PromptScores, Runner
+from infra.generate.runner import PromptScores, Runner
 from infra.generate.sampling import SamplingParams
 from infra.generate.scheduler import Job, Scheduler
 from infra.generate.text import OutputText
@@ -41,6 +42,7 @@ class Engine:
         self._limits = Limits(
             server.max_model_len, vocabulary_size(model), server.settings.max_logprobs, options.enable_trace_replay
         )
+        self._features = Features(model, server.model.facts.processor)
         self._scheduler = Scheduler(Runner(model, options.max_num_batched_tokens), options.max_num_seqs)
 
     def start(self) -> None:
@@ -66,7 +68,7 @@ class Engine:
             BadRequest: this engine cannot compute it.
         """
         self._limits.check(request.token_ids, params)
-        prompt = Prompt(request.token_ids)
+        prompt = self._features.prompt(request)
         scores = PromptScores(
             prompt.token_ids, params.prompt_logprobs, params.prompt_logprob_token_ids, params.prompt_logprob_start
         )

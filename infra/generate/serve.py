@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import gc
 from dataclasses import replace
 from importlib import import_module
 from inspect import isclass, iscoroutinefunction
@@ -31,14 +31,19 @@ def serve(arguments: argparse.Namespace) -> None:
     """
     exit_on_signals()
     options = Options.from_arguments(arguments)
+    middlewares = [imported(path) for path in options.middleware]
     settings = named(Settings.from_arguments(arguments))
     print(f"loading {settings.served_model_name[0]}", flush=True)
     server = Server.open(settings)
     engine = Engine(server, load(settings.model, settings.revision, options), options)
     app = build(engine, options)
+    for middleware in middlewares:
+        wrap(app, middleware)
+    gc.freeze()  # the model's objects stay for good: neither collections nor the exit need to look through them
     engine.start()
     try:
-        run(app, arguments.host, arguments.port, f"generating with {server.names[0]}, {server.max_model_len} tokens")
+        doing = f"generating with {server.names[0]}, {server.max_model_len} tokens"
+        run(app, arguments.host, arguments.port, doing, stopping=engine.abort)
     finally:
         engine.close()
 
@@ -50,31 +55,37 @@ def named(settings: Settings) -> Settings:
 
 
 def build(engine: Engine, options: Options) -> FastAPI:
-    """The application: the engine's routes beside the status routes that every server of this wire has.
-
-    Raises:
-        ConfigurationError: a middleware cannot be imported.
-    """
+    """The application: the engine's routes beside the status routes that every server of this wire has."""
     app = create_app(engine.server.settings, parts=(), server=engine.server)
     add_routes(app, engine, options)
-    add_middleware(app, options.middleware)
     return app
 
 
-def add_middleware(app: FastAPI, paths: Sequence[str]) -> None:
-    """Wrap the application in middlewares by import path, as the reference's `--middleware` does.
+def imported(path: str) -> Any:
+    """What an import path names.
 
-    A class is an ASGI middleware; a coroutine function is an HTTP middleware of Starlette's form (request, call_next).
+    Raises:
+        ConfigurationError: there is no such thing.
     """
-    for path in paths:
-        module, _, name = path.rpartition(".")
-        try:
-            middleware: Any = getattr(import_module(module), name)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise ConfigurationError(f"--middleware {path}: {error}") from error
-        if isclass(middleware):
-            app.add_middleware(cast(Any, middleware))
-        elif iscoroutinefunction(middleware):
-            app.middleware("http")(middleware)
-        else:
-            raise ConfigurationError(f"--middleware {path}: neither a class nor a coroutine function")
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigurationError(f"--middleware {path}: {error}") from error
+
+
+def wrap(app: FastAPI, middleware: Any) -> None:
+    """Put a middleware around the application, as the reference's `--middleware` does: the last one is the outermost.
+
+    Args:
+        middleware: an ASGI middleware class, or a coroutine function of Starlette's form (request, call_next).
+
+    Raises:
+        ConfigurationError: it is neither.
+    """
+    if isclass(middleware):
+        app.add_middleware(cast(Any, middleware))
+    elif iscoroutinefunction(middleware):
+        app.middleware("http")(middleware)
+    else:
+        raise ConfigurationError(f"--middleware: {middleware!r} is neither a class nor a coroutine function")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 
 import uvicorn
 
@@ -13,11 +14,13 @@ class AnnouncingServer(uvicorn.Server):
     Args:
         config: uvicorn's; port 0 takes a free one.
         doing: what the line says.
+        stopping: called once the server was told to stop, before it waits for the requests under way.
     """
 
-    def __init__(self, config: uvicorn.Config, doing: str) -> None:
+    def __init__(self, config: uvicorn.Config, doing: str, stopping: Callable[[], None] | None = None) -> None:
         super().__init__(config)
         self._doing = doing
+        self._stopping = stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -25,3 +28,8 @@ class AnnouncingServer(uvicorn.Server):
             port = self.servers[0].sockets[0].getsockname()[1]
             host = f"[{self.config.host}]" if ":" in self.config.host else self.config.host
             print(f"renderlayer is {self._doing} on http://{host}:{port}", flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._stopping is not None:
+            self._stopping()
+        await super().shutdown(sockets)

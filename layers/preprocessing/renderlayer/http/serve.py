@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -51,8 +52,11 @@ def main(arguments: argparse.Namespace) -> None:
     run(app, arguments.host, arguments.port, f"serving {settings.model}")
 
 
-def run(app: ASGIApp, host: str, port: int, doing: str) -> None:
+def run(app: ASGIApp, host: str, port: int, doing: str, stopping: Callable[[], None] | None = None) -> None:
     """Serve `app` and print one line once it answers; returns after a graceful stop.
+
+    Args:
+        stopping: called once the server was told to stop, before it waits for the requests under way.
 
     Raises:
         ConfigurationError: uvicorn is not installed.
@@ -75,7 +79,7 @@ def run(app: ASGIApp, host: str, port: int, doing: str) -> None:
         timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=LARGEST_HEADERS,
     )
-    AnnouncingServer(config, doing).run()
+    AnnouncingServer(config, doing, stopping).run()
 
 
 def exit_on_signals() -> None:
