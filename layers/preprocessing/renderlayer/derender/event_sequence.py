@@ -95,7 +95,7 @@ class EventSequence:
         return [*told, *self._with_logprobs(self._events([], True))] if finished else told
 
     def _with_logprobs(self, events: Sequence[Event]) -> list[Told]:
-        """Events of one token. Text takes the logprobs of the last tokens that it is made of; the others were markup."""
+        """Events of one token. Text takes the logprobs of the tokens that it is made of; the others were markup."""
         if not events:
             return []
         rows, self.waiting = self.waiting, []

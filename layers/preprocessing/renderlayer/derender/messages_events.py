@@ -129,13 +129,14 @@ def stop(step: Step, called: bool) -> tuple[str | None, str | None]:
 
 
 def usage(counts: Counts) -> Json:
-    """Token counts: what came from the cache is not among the input tokens."""
+    """Token counts: what came from the cache is not among the input tokens, thinking is among the output tokens."""
     cached = counts.cached or 0
     return {
         "input_tokens": max(counts.prompt - cached, 0),
         "cache_creation_input_tokens": 0 if counts.cached is not None else None,
         "cache_read_input_tokens": counts.cached,
         "output_tokens": counts.output,
+        "output_tokens_details": {"thinking_tokens": counts.reasoning} if counts.reasoning else None,
     }
 
 

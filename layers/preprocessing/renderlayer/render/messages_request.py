@@ -49,6 +49,7 @@ def chat_request(request: MessagesRequest, server: Server) -> ChatCompletionRequ
     tools = _tools(request)
     return ChatCompletionRequest.model_construct(
         **{name: getattr(request, name) for name in _SHARED},
+        bad_words=[],
         messages=chat_messages(request, server),
         max_completion_tokens=request.max_tokens,
         stop=request.stop_sequences,

@@ -57,6 +57,7 @@ def chat_request(request: ResponsesRequest) -> ChatCompletionRequest:
     continued = continues(request.input)
     return ChatCompletionRequest.model_construct(
         **{name: getattr(request, name) for name in _SHARED},
+        bad_words=[],
         messages=chat_messages(request.input, request.instructions),
         max_completion_tokens=request.max_output_tokens,
         logprobs=request.logprobs is not None,
