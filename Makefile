@@ -13,7 +13,7 @@ SHARED ?= ../shared
 CORPUS ?= $(wildcard $(SHARED)/corpus/*.jsonl.gz)
 ENGINE_CORPUS := $(SHARED)/corpus/engine-%
 PARITY := $(SHARED)/tools/parity.py
-DEVIATIONS := $(wildcard layers/preprocessing/renderlayer/deviations.txt)
+DEVIATIONS := $(wildcard layers/preprocessing/deviations.txt)
 # $(call replay,MODULE,FILES): MODULE's server against recordings
 replay = $(if $(2),$(BIN)/python $(PARITY) --serve "$(BIN)/python -m $(1) serve" --models $(SHARED)/models \
   $(DEVIATIONS:%=--deviations %) $(2))
