@@ -31,6 +31,8 @@ class Facts:
     """Reasoning parser that suits the model ("": none known); wire.md 7.5."""
     harmony: bool
     """Whether prompts are harmony's (wire.md 3.8)."""
+    renderer: str
+    """What writes the prompts where no template does (wire.md 3.7); "": a chat template."""
     tokenizer_engine: str
     template_engine: str
     """Of the model's template without tools; "" when it has none."""

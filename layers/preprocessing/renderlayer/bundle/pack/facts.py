@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.bundle.pack.families import is_harmony, suitable_parsers
+from renderlayer.bundle.pack.families import is_harmony, renderer_of, suitable_parsers
 from renderlayer.bundle.pack.limits import derive_max_model_len, text_config
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.bundle.pack.templates import processor_template, tokenizer_templates
@@ -40,6 +40,7 @@ def describe_facts(
         "tool_parser": tool_parser,
         "reasoning_parser": reasoning_parser,
         "harmony": is_harmony(source),
+        "renderer": renderer_of(source),
         "tokenizer_engine": tokenizer["engine"],
         "template_engine": main.get("engine", ""),
         "longest_token": longest_token,

@@ -91,6 +91,11 @@ def is_harmony(source: ModelSource) -> bool:
     return source.config.get("model_type") == "gpt_oss"
 
 
+def renderer_of(source: ModelSource) -> str:
+    """What writes the prompts of a family without a template; "" where a template does (wire.md 3.7)."""
+    return "harmony" if is_harmony(source) else ""
+
+
 def suitable_parsers(source: ModelSource, templates: Sequence[str], is_token: Callable[[str], bool]) -> tuple[str, str]:
     """Names of the tool and the reasoning parser that suit the model; "" where none is known.
 
