@@ -252,7 +252,7 @@ def test_items_are_fetched_at_the_same_time_and_once() -> None:
 
     with serving(a=meet, b=meet, c=meet, d=meet) as server:
         wanted = [("image", server.url(f"/{name}")) for name in "abcda"]
-        assert fetch.fetch_all(wanted, OPEN) == [b"/a", b"/b", b"/c", b"/d", b"/a"]
+        assert [content.data for content in fetch.fetch_all(wanted, OPEN)] == [b"/a", b"/b", b"/c", b"/d", b"/a"]
         assert sorted(server.seen) == ["/a", "/b", "/c", "/d"]
 
 

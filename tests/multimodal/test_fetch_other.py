@@ -11,16 +11,22 @@ import pytest
 
 from renderlayer.errors import BadRequest, NotImplementedHere, RenderLayerError, Unprocessable
 from renderlayer.multimodal.fetch import fetch_all, s3
+from renderlayer.multimodal.items import Content
 from renderlayer.settings import Settings
 
 
 def get(url: str, **settings: Any) -> bytes:
-    return fetch_all([("image", url)], Settings(**settings))[0]
+    return fetch_all([("image", url)], Settings(**settings))[0].data
 
 
 @pytest.mark.parametrize("head", ["data:image/png;base64", "DATA:;base64", "data:image/png;charset=x;base64"])
 def test_data_urls(head: str) -> None:
     assert get(f"{head},{base64.b64encode(b'content').decode()}") == b"content"
+
+
+def test_lists_of_frames_stay_text() -> None:
+    url = "data:video/JPEG;base64,QQ==,Qg=="
+    assert fetch_all([("video", url)], Settings()) == [Content(b"QQ==,Qg==", "video/jpeg")]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from renderlayer.multimodal.pixels import fixed_point
-from renderlayer.multimodal.pixels.arrays import bfloat16, normalised, patch_rows, tensor
+from renderlayer.multimodal.pixels.arrays import bfloat16, patch_rows, tensor
 from renderlayer.multimodal.pixels.resize import Filter, resize
+from renderlayer.multimodal.pixels.stills import Recipe, centred, finished, padded, tiles
 
 
 def noise(height: int, width: int, seed: int = 0, extreme: bool = False) -> NDArray[np.uint8]:
@@ -21,7 +24,7 @@ def noise(height: int, width: int, seed: int = 0, extreme: bool = False) -> NDAr
 @settings(max_examples=30, deadline=None)
 @given(
     st.tuples(*[st.integers(1, 90)] * 4),
-    st.sampled_from(["bicubic", "bilinear"]),
+    st.sampled_from(["bicubic", "bilinear", "lanczos"]),
     st.integers(0, 2**32 - 1),
     st.booleans(),
 )
@@ -81,14 +84,51 @@ def test_frames_fill_groups() -> None:
     assert rows[1].min() == rows[1].max() == 3
 
 
+def recipe(**changes: Any) -> Recipe:
+    chosen = {
+        "resample": 3,
+        "do_rescale": True,
+        "rescale_factor": 1 / 255,
+        "do_normalize": True,
+        "image_mean": [0.48145466, 0.4578275, 0.40821073],
+        "image_std": [0.26862954, 0.26130258, 0.27577711],
+        **changes,
+    }
+    return Recipe.of(chosen)
+
+
 def test_normalisation_is_torchs() -> None:
     torch = pytest.importorskip("torch")
     planes = np.ascontiguousarray(noise(32, 32).transpose(2, 0, 1))
-    mean, std, rescale = [0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711], 1 / 255
-    scaled_mean = (torch.tensor(mean) * (1.0 / rescale)).view(3, 1, 1)
-    scaled_std = (torch.tensor(std) * (1.0 / rescale)).view(3, 1, 1)
-    expected = torch.from_numpy(planes).to(torch.float32).sub(scaled_mean).div(scaled_std).to(torch.bfloat16)
-    assert np.array_equal(normalised(planes, mean, std, rescale), expected.view(torch.uint16).numpy())
+    made = recipe()
+    mean = (torch.tensor(made.mean) * 255.0).view(3, 1, 1)
+    std = (torch.tensor(made.std) * 255.0).view(3, 1, 1)
+    expected = torch.from_numpy(planes).to(torch.float32).sub(mean).div(std).to(torch.bfloat16)
+    assert finished(planes, made).data == expected.view(torch.uint16).numpy().data.cast("B")
+
+
+def test_steps_may_be_left_out() -> None:
+    planes = np.full((3, 1, 1), 51, np.uint8)
+
+    def values(**changes: Any) -> list[float]:
+        raw = np.frombuffer(finished(planes, recipe(**changes)).data, np.uint16).astype(np.uint32) << 16
+        return raw.view(np.float32).tolist()
+
+    assert values(do_normalize=False) == pytest.approx([0.2] * 3, rel=0.01)
+    assert values(do_rescale=False, do_normalize=False) == [51.0] * 3
+    assert values(image_mean=[0.2] * 3, image_std=[0.5] * 3) == pytest.approx([0.0] * 3, abs=0.01)
+    assert values(do_rescale=False, image_mean=[1.0] * 3, image_std=[2.0] * 3) == [25.0] * 3
+
+
+def test_crops_and_canvases() -> None:
+    planes = np.arange(3 * 4 * 6, dtype=np.uint8).reshape(3, 4, 6)
+    assert np.array_equal(centred(planes, (2, 2)), planes[:, 1:3, 2:4])
+    wide = centred(planes, (6, 6))
+    assert np.array_equal(wide[:, 1:5], planes) and not wide[:, 0].any() and not wide[:, 5].any()
+    canvas = padded(planes, (1, 0), (5, 7), fill=(1, 2, 3))
+    assert np.array_equal(canvas[:, 1:, :6], planes)
+    assert canvas[:, 0, 0].tolist() == [1, 2, 3]
+    assert np.array_equal(tiles(planes, (2, 3))[3], planes[:, 2:, 3:])
 
 
 @settings(max_examples=80, deadline=None)

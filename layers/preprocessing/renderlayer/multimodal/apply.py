@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.collect import collect
-from renderlayer.multimodal.expand import expand
+from renderlayer.multimodal.expand import Range, expand
 from renderlayer.multimodal.families.base import Plan
 from renderlayer.multimodal.identity import Identity
 from renderlayer.multimodal.items import MediaItem
@@ -87,7 +86,8 @@ def apply(
         raise not_multimodal(settings)
     io_kwargs, processor_kwargs = media_io_kwargs or {}, mm_processor_kwargs or {}
     contents = collect(items, settings)
-    media = open_media(contents, _overlaid(settings.media_io_kwargs, io_kwargs))
+    named = [(item.modality, content) for item, content in zip(items, contents, strict=True)]
+    media = open_media(named, _overlaid(settings.media_io_kwargs, io_kwargs), family)
     identity = Identity(
         settings.mm_hasher_algorithm, settings.model_id_for_hash or settings.model, io_kwargs, processor_kwargs
     )
@@ -109,7 +109,7 @@ def apply(
     features = {
         "mm_hashes": _by_modality((entry.modality, entry.mm_hash) for entry in entries),
         "mm_placeholders": {
-            modality: [{"offset": place.offset, "length": place.length} for place in places]
+            modality: [_placeholder(*pair) for pair in zip(places, plans[modality], strict=True)]
             for modality, places in ranges.items()
         },
         "kwargs_data": _payloads(entries, write) if wanted else None,
@@ -140,11 +140,21 @@ def _payloads(entries: Sequence[_Entry], write: Writer) -> dict[str, list[str]]:
     if workers == 1:
         written = dict(zip(distinct, map(write, slots), strict=True))
     else:
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(workers, thread_name_prefix="pixels") as pool:
             written = dict(zip(distinct, pool.map(write, slots), strict=True))
     return _by_modality(
         (entry.modality, written[entry.modality, entry.mm_hash, entry.fingerprint]) for entry in entries
     )
+
+
+def _placeholder(place: Range, plan: Plan) -> dict[str, Any]:
+    """The item's range; with `is_embed`, which the reference cannot express, where only some positions take part."""
+    described: dict[str, Any] = {"offset": place.offset, "length": place.length}
+    if plan.is_embed is not None:
+        described["is_embed"] = plan.is_embed[-place.length :]
+    return described
 
 
 def metadata_of(plans: Iterable[tuple[str, Plan]]) -> dict[str, list[str | None]] | None:

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal import recent
 from renderlayer.multimodal.fetch import fetch_all
-from renderlayer.multimodal.items import MediaItem, url_of
+from renderlayer.multimodal.items import Content, MediaItem, url_of
 from renderlayer.settings import Settings
 
 
-def collect(items: Sequence[MediaItem], settings: Settings) -> list[tuple[str, bytes]]:
-    """(modality, content) of each item, in order.
+def collect(items: Sequence[MediaItem], settings: Settings) -> list[Content]:
+    """The content of each item, in order.
 
     Raises:
         BadRequest: an item without data and uuid (param multi_modal_uuids), an unknown uuid, or a bad URL.
@@ -22,14 +22,14 @@ def collect(items: Sequence[MediaItem], settings: Settings) -> list[tuple[str, b
     urls = [url_of(item) for item in items]
     _check_identified(items, urls)
     fetched = iter(fetch_all([(item.modality, url) for item, url in zip(items, urls, strict=True) if url], settings))
-    contents: list[tuple[str, bytes]] = []
+    contents: list[Content] = []
     for item, index, url in zip(items, _ordinals(items), urls, strict=True):
         content = next(fetched) if url else recent.find(item.modality, item.uuid or "")
         if content is None:
             raise BadRequest(f"Cache miss for {item.modality} at index {index} but data is not provided.")
         if item.uuid is not None:
             recent.keep(item.modality, item.uuid, content)
-        contents.append((item.modality, content))
+        contents.append(content)
     return contents
 
 

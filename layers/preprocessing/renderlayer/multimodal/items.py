@@ -37,6 +37,14 @@ class MediaItem:
     uuid: str | None = None
 
 
+@dataclass(frozen=True)
+class Content:
+    """The encoded bytes of an item, and their media type where a data URL names it."""
+
+    data: bytes
+    media_type: str = ""
+
+
 def modality_of(part: Any) -> str | None:
     """The modality of a content part, by its type or, without one, by its keys; None for parts that are no media."""
     kind = _kind(part) if isinstance(part, dict) else None

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.identity import Loaded
+from renderlayer.multimodal.families.base import Family
+from renderlayer.multimodal.fetch.data_url import FRAME_LIST
+from renderlayer.multimodal.identity import Array, Loaded
+from renderlayer.multimodal.items import Content
 from renderlayer.multimodal.limits import REQUEST_DECODED_BYTES
+
+if TYPE_CHECKING:
+    from renderlayer.multimodal.clip import Clip
 
 _BYTES_A_PIXEL = 4
 
@@ -18,7 +24,7 @@ class Medium:
     """An opened item.
 
     Args:
-        media: a `Picture`.
+        media: a `Picture` or a `Clip`.
         identity: the value that stands for the item in its hash.
         decoded_bytes: how much memory it takes once decoded, as the reference counts.
     """
@@ -28,7 +34,9 @@ class Medium:
     decoded_bytes: int
 
 
-def open_media(contents: Sequence[tuple[str, bytes]], io_kwargs: Mapping[str, Mapping[str, Any]]) -> list[Medium]:
+def open_media(
+    contents: Sequence[tuple[str, Content]], io_kwargs: Mapping[str, Mapping[str, Any]], family: Family
+) -> list[Medium]:
     """Open every (modality, content) of a request, by their headers where these tell enough.
 
     Args:
@@ -37,20 +45,41 @@ def open_media(contents: Sequence[tuple[str, bytes]], io_kwargs: Mapping[str, Ma
     Raises:
         BadRequest: an item cannot be opened, or all of them together would take too much memory.
     """
-    opened = [_OPENERS[modality](content, io_kwargs.get(modality, {})) for modality, content in contents]
+    opened = [_OPENERS[modality](content, io_kwargs, family) for modality, content in contents]
     decoded = sum(medium.decoded_bytes for medium in opened)
     if decoded > REQUEST_DECODED_BYTES:
         raise BadRequest(f"Request decoded media exceeds the limit of {REQUEST_DECODED_BYTES} bytes ({decoded} bytes).")
     return opened
 
 
-def _image(content: bytes, options: Mapping[str, Any]) -> Medium:
+def _image(content: Content, io_kwargs: Mapping[str, Mapping[str, Any]], family: Family) -> Medium:
     from renderlayer.multimodal.picture import ImageIO, open_picture
 
-    picture = open_picture(content, ImageIO.parse(options))
+    picture = open_picture(content.data, ImageIO.parse(io_kwargs.get("image", {})))
     width, height = picture.size
-    identity = Loaded("image", content, picture.io.config() if picture.converted else None)
+    identity = Loaded("image", content.data, picture.io.config() if picture.converted else None)
     return Medium(picture, identity, width * height * _BYTES_A_PIXEL)
 
 
-_OPENERS = {"image": _image}
+def _video(content: Content, io_kwargs: Mapping[str, Mapping[str, Any]], family: Family) -> Medium:
+    from renderlayer.multimodal.clip import open_clip, open_frames
+    from renderlayer.multimodal.picture import ImageIO
+
+    options = io_kwargs.get("video", {})
+    if content.media_type == FRAME_LIST:
+        clip = open_frames(content.data, options, ImageIO.parse(io_kwargs.get("image", {})))
+    else:
+        clip = open_clip(content.data, options, family.sample)
+    return Medium(clip, (_video_data(clip), clip.metadata), clip.decoded_bytes)
+
+
+def _video_data(clip: Clip) -> Loaded:
+    """The encoded video, or its frames where these are smaller (wire.md 4.4)."""
+    if clip.decoded_bytes >= len(clip.content):
+        return Loaded("video", clip.content)
+    frames = b"".join(frame.tobytes() for frame in clip.frames())
+    width, height = clip.size
+    return Loaded("video", Array("|u1", (len(clip.indices), height, width, 3), frames))
+
+
+_OPENERS = {"image": _image, "video": _video}

@@ -95,6 +95,11 @@ class Picture:
         except Exception as error:
             raise _unloadable(error) from error
 
+    def rgb(self) -> Image.Image:
+        """As `decode`, in RGB whatever mode was asked for, as image processors convert."""
+        image = self.decode()
+        return image if image.mode == "RGB" else image.convert("RGB")
+
 
 def open_picture(data: bytes, io: ImageIO) -> Picture:
     """Read the header of an encoded image.

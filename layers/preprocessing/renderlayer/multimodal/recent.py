@@ -9,25 +9,27 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
+from renderlayer.multimodal.items import Content
+
 CAPACITY = 64 << 20  # bytes of content in all
 
 _lock = threading.Lock()
-_contents: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+_contents: OrderedDict[tuple[str, str], Content] = OrderedDict()
 
 
-def keep(modality: str, uuid: str, content: bytes) -> None:
+def keep(modality: str, uuid: str, content: Content) -> None:
     """Remember an item; the least recently used ones give way, and one that alone exceeds the capacity is not kept."""
     with _lock:
         _contents.pop((modality, uuid), None)
-        if len(content) > CAPACITY:
+        if len(content.data) > CAPACITY:
             return
         _contents[modality, uuid] = content
-        size = sum(map(len, _contents.values()))
+        size = sum(len(kept.data) for kept in _contents.values())
         while size > CAPACITY:
-            size -= len(_contents.popitem(last=False)[1])
+            size -= len(_contents.popitem(last=False)[1].data)
 
 
-def find(modality: str, uuid: str) -> bytes | None:
+def find(modality: str, uuid: str) -> Content | None:
     """The item's content, None when it is not known here."""
     with _lock:
         content = _contents.get((modality, uuid))

@@ -44,3 +44,9 @@ def int64(values: int | Sequence[int]) -> Tensor:
     if isinstance(values, int):
         return Tensor("int64", (), struct.pack("<q", values))
     return Tensor("int64", (len(values),), struct.pack(f"<{len(values)}q", *values))
+
+
+def bfloat16(value: float) -> Tensor:
+    """A tensor of one number and no dimension, rounded to bfloat16, ties to even."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", value))
+    return Tensor("bfloat16", (), struct.pack("<H", (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16))

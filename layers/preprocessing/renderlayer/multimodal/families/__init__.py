@@ -10,11 +10,26 @@ from renderlayer.multimodal.families.base import Facts, Family
 # Model type → module and class; a module is imported when its model is served.
 _FAMILIES = {
     "gemma3": ("gemma3", "Gemma3"),
-    "qwen2_5_vl": ("qwen_vl", "QwenVL"),
-    "qwen2_vl": ("qwen_vl", "QwenVL"),
-    "qwen3_vl": ("qwen_vl", "QwenVL"),
-    "qwen3_vl_moe": ("qwen_vl", "QwenVL"),
+    "gemma4": ("gemma4", "Gemma4"),
+    "glm46v": ("glm4v", "Glm4v"),
+    "glm4v": ("glm4v", "Glm4v"),
+    "glm4v_moe": ("glm4v", "Glm4v"),
+    "idefics3": ("idefics3", "Idefics3"),
+    "internvl": ("internvl", "InternVL"),
+    "llama4": ("llama4", "Llama4"),
+    "llava": ("llava", "Llava"),
+    "llava_next": ("llava_next", "LlavaNext"),
+    "llava_onevision": ("llava_onevision", "LlavaOnevision"),
+    "mistral3": ("mistral3", "Mistral3"),
+    "qwen2_5_vl": ("qwen_video", "Qwen25VL"),
+    "qwen2_vl": ("qwen_video", "Qwen2VL"),
+    "qwen3_5": ("qwen_video", "Qwen3VL"),
+    "qwen3_5_moe": ("qwen_video", "Qwen3VL"),
+    "qwen3_vl": ("qwen_video", "Qwen3VL"),
+    "qwen3_vl_moe": ("qwen_video", "Qwen3VL"),
+    "smolvlm": ("idefics3", "Idefics3"),
 }
+_LLAVA_PIXTRAL = ("mistral3", "LlavaPixtral")
 
 
 def build(facts: Facts) -> Family | None:
@@ -22,6 +37,11 @@ def build(facts: Facts) -> Family | None:
     row = _FAMILIES.get(str(facts.config.get("model_type")))
     if row is None:
         return None
+    if (
+        facts.config.get("model_type") == "llava"
+        and facts.config.get("vision_config", {}).get("model_type") == "pixtral"
+    ):
+        row = _LLAVA_PIXTRAL
     module, name = row
     family: Any = getattr(import_module(f"{__name__}.{module}"), name)
     built: Family = family(facts)

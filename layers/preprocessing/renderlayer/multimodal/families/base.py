@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from renderlayer.errors import ConfigurationError
+from renderlayer.multimodal import sampling
+from renderlayer.multimodal.sampling import Source
 from renderlayer.multimodal.tensor import Fields
 
 Options = dict[str, Any]
@@ -100,6 +102,9 @@ class Family(Protocol):
             BadRequest: the item cannot be processed, such as an image of an extreme shape.
         """
 
+    def sample(self, source: Source, chosen: Mapping[str, Any]) -> list[int]:
+        """Indices of the frames of a video that the model sees; `chosen` is `media_io_kwargs.video`."""
+
     def join(self, left: int, right: int) -> int | None:
         """The one token that two neighbours become where a replacement meets the prompt; None for most."""
 
@@ -110,8 +115,13 @@ def options(defaults: Mapping[str, Any], kwargs: Mapping[str, Any], section: str
     return {**defaults, **flat, **kwargs.get(section, {})}
 
 
-class Unjoined:
-    """For families whose replacements do not merge with their surroundings."""
+class Plain:
+    """What most families have in common."""
 
     def join(self, left: int, right: int) -> int | None:
+        """Replacements do not merge with their surroundings."""
         return None
+
+    def sample(self, source: Source, chosen: Mapping[str, Any]) -> list[int]:
+        """Frames spread evenly."""
+        return sampling.uniform(source, chosen)

@@ -6,27 +6,29 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from renderlayer.multimodal.families.base import Facts, Options, Plan, options
+from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
+from renderlayer.multimodal.families.defaults import BILINEAR, COMMON, HALF
+from renderlayer.multimodal.families.sizes import square
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
 _DEFAULTS = {
+    **COMMON,
     "do_pan_and_scan": False,
     "pan_and_scan_min_crop_size": 256,
     "pan_and_scan_max_num_crops": 4,
     "pan_and_scan_min_ratio_to_activate": 1.2,
     "size": {"height": 224, "width": 224},
-    "image_mean": [0.5, 0.5, 0.5],
-    "image_std": [0.5, 0.5, 0.5],
-    "rescale_factor": 1 / 255,
-    "resample": 2,
+    "image_mean": HALF,
+    "image_std": HALF,
+    "resample": BILINEAR,
 }
 _NEWLINES = 4  # the vocabulary has tokens for runs of newlines; runs of up to four can arise
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom
 
 
-class Gemma3:
+class Gemma3(Plain):
     """Gemma 3 with its SigLIP tower."""
 
     modalities = ("image",)
@@ -41,7 +43,6 @@ class Gemma3:
         self._newlines = {run[0]: count for count, run in enumerate(runs, 1) if len(run) == 1}
         length = facts.processor.get("image_seq_length") or facts.config.get("mm_tokens_per_image", 256)
         self._square = [*runs[1], self._begin, *[soft] * int(length), end, *runs[1]]
-        self._soft = soft
 
     def placeholder(self, modality: str, ordinal: int) -> str:
         return "<start_of_image>"
@@ -59,7 +60,8 @@ class Gemma3:
         def fields() -> Fields:
             return {"num_patches": count, "pixel_values": Field(_squares(media, boxes, chosen), "flat")}
 
-        return Plan(tokens, {"num_patches": count}, fields, [token == self._soft for token in tokens])
+        # The mask of this range is left out: it is where the soft token stands, and the reference sends none.
+        return Plan(tokens, {"num_patches": count}, fields)
 
     def join(self, left: int, right: int) -> int | None:
         """Neighbouring runs of newlines are one token, as the tokenizer would have it."""
@@ -100,12 +102,9 @@ def _squares(picture: Picture, boxes: list[Box], chosen: Options) -> Any:
     """bfloat16 of shape (1 + crops, 3, height, width)."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels.arrays import normalised, tensor
-    from renderlayer.multimodal.pixels.resize import FILTERS, resize
+    from renderlayer.multimodal.pixels import stills
 
-    image = np.asarray(picture.decode().convert("RGB"))
+    recipe = stills.Recipe.of(chosen)
+    image = stills.raster(picture)
     parts = [image, *(image[top:bottom, left:right] for left, top, right, bottom in boxes)]
-    size, method = chosen["size"], FILTERS[chosen["resample"]]
-    planes = np.stack([resize(part, size["height"], size["width"], method) for part in parts])
-    bits = normalised(planes, chosen["image_mean"], chosen["image_std"], chosen["rescale_factor"])
-    return tensor("bfloat16", bits)
+    return stills.finished(np.stack([stills.scaled(part, square(chosen["size"]), recipe) for part in parts]), recipe)

@@ -7,14 +7,18 @@ that covers name resolution, redirects and further attempts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.fetch import data_url, http, local, s3
+from renderlayer.multimodal.fetch import data_url, local
 from renderlayer.multimodal.fetch.budget import Budget, Deadline, unfetchable
+from renderlayer.multimodal.items import Content
 from renderlayer.multimodal.limits import FETCH_SECONDS
 from renderlayer.settings import Settings
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _THREADS = 8
 _GRACE = 0.5  # seconds that a fetch may overrun its own deadline before the request stops waiting for it
@@ -22,8 +26,8 @@ _GRACE = 0.5  # seconds that a fetch may overrun its own deadline before the req
 Wanted = tuple[str, str]  # (modality, url)
 
 
-def fetch_all(wanted: Sequence[Wanted], settings: Settings) -> list[bytes]:
-    """The bytes behind each URL, in order; a URL that occurs twice is fetched once.
+def fetch_all(wanted: Sequence[Wanted], settings: Settings) -> list[Content]:
+    """The content behind each URL, in order; a URL that occurs twice is fetched once.
 
     Raises:
         BadRequest: a URL that this deployment does not follow, or that is malformed.
@@ -36,9 +40,13 @@ def fetch_all(wanted: Sequence[Wanted], settings: Settings) -> list[bytes]:
     return [found[pair] if pair in found else _fetch_here(pair[1], settings) for pair in wanted]
 
 
-def _fetch_remote(remote: Sequence[Wanted], settings: Settings, budget: Budget) -> dict[Wanted, bytes]:
+def _fetch_remote(remote: Sequence[Wanted], settings: Settings, budget: Budget) -> dict[Wanted, Content]:
     if not remote:
         return {}
+    from concurrent.futures import ThreadPoolExecutor
+
+    from renderlayer.multimodal.fetch import http, s3
+
     pool = ThreadPoolExecutor(min(len(remote), _THREADS), thread_name_prefix="media")
     try:
         running: dict[Wanted, tuple[Future[bytes], Deadline]] = {}
@@ -46,7 +54,7 @@ def _fetch_remote(remote: Sequence[Wanted], settings: Settings, budget: Budget) 
             deadline = Deadline(FETCH_SECONDS[modality])
             fetch = s3.fetch if _scheme(url) == "s3" else http.fetch
             running[modality, url] = (pool.submit(fetch, url, settings, deadline, budget), deadline)
-        return {pair: _wait(future, deadline) for pair, (future, deadline) in running.items()}
+        return {pair: Content(_wait(future, deadline)) for pair, (future, deadline) in running.items()}
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -58,12 +66,12 @@ def _wait(future: Future[bytes], deadline: Deadline) -> bytes:
         raise unfetchable("timed out") from error
 
 
-def _fetch_here(url: str, settings: Settings) -> bytes:
+def _fetch_here(url: str, settings: Settings) -> Content:
     scheme = _scheme(url)
     if scheme == "data":
         return data_url.decode(url)
     if scheme == "file":
-        return local.read(url, settings.allowed_local_media_path)
+        return Content(local.read(url, settings.allowed_local_media_path))
     raise BadRequest("The URL must be either a HTTP, data or file URL.")
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from binascii import Error as Base64Error
 
 from renderlayer.errors import BadRequest, NotImplementedHere
+from renderlayer.multimodal.items import Content
 from renderlayer.multimodal.limits import ITEM_BYTES
+
+FRAME_LIST = "video/jpeg"
 
 
 def split(url: str) -> tuple[str, str]:
@@ -24,14 +27,18 @@ def split(url: str) -> tuple[str, str]:
     return kind.partition(";")[0], text
 
 
-def decode(url: str) -> bytes:
-    """The bytes of a data URL.
+def decode(url: str) -> Content:
+    """The content of a data URL; a list of JPEG frames stays the text that it is.
 
     Raises:
         BadRequest: malformed, or more than an item may have.
         NotImplementedHere: not base64.
     """
-    return decode_base64(split(url)[1])
+    kind, text = split(url)
+    media_type = kind.lower()
+    if media_type == FRAME_LIST:
+        return Content(text.encode(), media_type)
+    return Content(decode_base64(text), media_type)
 
 
 def decode_base64(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""From planes of bytes to what vision encoders take: patch rows, normalised bfloat16."""
+"""From planes of bytes to what vision encoders take: patch rows and bfloat16."""
 
 from __future__ import annotations
 
@@ -33,24 +33,6 @@ def patch_rows(frames: Sequence[Planes], patch: int, merge: int, temporal: int) 
         lines = planes.view(run).reshape(channels, down, merge, patch, across, merge)
         rows[index // temporal, ..., index % temporal, :] = lines.transpose(1, 4, 2, 5, 0, 3)
     return rows.view(np.uint8).reshape(groups * down * merge * across * merge, -1)
-
-
-def normalised(planes: Planes, mean: Sequence[float], std: Sequence[float], rescale: float) -> NDArray[np.uint16]:
-    """(x · rescale − mean) / std in bfloat16, as bit patterns in uint16; same shape.
-
-    The arithmetic is the reference's: mean and std are scaled to the range of bytes in float32, then one subtraction
-    and one division. A byte has 256 values, so each channel is a table.
-    """
-    factor = np.float32(1.0 / rescale)
-    levels = np.arange(256, dtype=np.float32)
-    tables = [
-        bfloat16((levels - np.float32(center) * factor) / (np.float32(spread) * factor))
-        for center, spread in zip(mean, std, strict=True)
-    ]
-    out = np.empty(planes.shape, np.uint16)
-    for channel, table in enumerate(tables):
-        np.take(table, planes[..., channel, :, :], out=out[..., channel, :, :])
-    return out
 
 
 def bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:

@@ -20,6 +20,7 @@ _GREATEST_WEIGHT = 1 << 15
 _MOST_PRECISION = 22
 _WORKING_SET = 16 << 20  # bytes of widened input that a pass holds at a time
 _CUBIC = -0.5
+_LOBES = 3.0
 
 
 @dataclass(frozen=True)
@@ -111,4 +112,17 @@ def _cubic(x: float) -> float:
     return 0.0
 
 
-_FILTERS: dict[str, tuple[float, Callable[[float], float]]] = {"bilinear": (1.0, _linear), "bicubic": (2.0, _cubic)}
+def _lanczos(x: float) -> float:
+    return _sinc(x) * _sinc(x / _LOBES) if abs(x) < _LOBES else 0.0
+
+
+def _sinc(x: float) -> float:
+    return math.sin(math.pi * x) / (math.pi * x) if x else 1.0
+
+
+# Name → radius in input pixels, and the filter.
+_FILTERS: dict[str, tuple[float, Callable[[float], float]]] = {
+    "bilinear": (1.0, _linear),
+    "bicubic": (2.0, _cubic),
+    "lanczos": (_LOBES, _lanczos),
+}

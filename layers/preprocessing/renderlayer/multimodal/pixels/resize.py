@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from renderlayer.multimodal.pixels import fixed_point
 
-Filter = Literal["bicubic", "bilinear"]
+Filter = Literal["bicubic", "bilinear", "lanczos"]
 Image = NDArray[np.uint8]
 
 # The numbers of preprocessor_config.json are Pillow's.
-FILTERS: dict[int, Filter] = {2: "bilinear", 3: "bicubic"}
+FILTERS: dict[int, Filter] = {1: "lanczos", 2: "bilinear", 3: "bicubic"}
 
 
 def resize(image: Image, height: int, width: int, method: Filter) -> Image:

@@ -1,0 +1,97 @@
+"""InternVL in its Hugging Face form: tiles of one size in the grid nearest to the image's shape, and a thumbnail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
+from renderlayer.multimodal.families.defaults import COMMON
+from renderlayer.multimodal.families.sizes import Size, square
+from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.tensor import Field, Fields, int64
+
+_DEFAULTS = {
+    **COMMON,
+    "size": {"height": 384, "width": 384},
+    "crop_to_patches": True,
+    "min_patches": 1,
+    "max_patches": 12,
+}
+
+
+class InternVL(Plain):
+    """InternVL 2.5 to 3.5."""
+
+    modalities = ("image",)
+    exact = True
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.context = facts.token("<IMG_CONTEXT>", "image_token_id")
+        self.begin, self.end = facts.token("<img>"), facts.token("</img>")
+        self.length = int(facts.processor.get("image_seq_length") or facts.config.get("image_seq_length", 256))
+
+    def placeholder(self, modality: str, ordinal: int) -> str:
+        return "<IMG_CONTEXT>"
+
+    def target(self, modality: str) -> list[int]:
+        return [self.context]
+
+    def plan(self, modality: str, media: Picture, kwargs: Mapping[str, Any]) -> Plan:
+        # The processor turns tiling on whatever the configuration of its image part says.
+        chosen = options({**_DEFAULTS, **self.facts.image, "crop_to_patches": True}, kwargs, "images_kwargs")
+        width, height = media.size
+        tile = square(chosen["size"])
+        rows, columns = 1, 1
+        if chosen["crop_to_patches"]:
+            rows, columns = grid((height, width), tile, int(chosen["min_patches"]), int(chosen["max_patches"]))
+        count = rows * columns + (1 if rows * columns > 1 else 0)
+        tokens = [self.begin, *[self.context] * (self.length * count), self.end]
+
+        def fields() -> Fields:
+            return {
+                "pixel_values": Field(_pixels(media, (rows, columns), tile, chosen), "flat"),
+                "image_num_patches": Field(int64(count), "batched"),
+                "image_token_id": Field(int64(self.context), "shared"),
+            }
+
+        return Plan(tokens, {}, fields, [token == self.context for token in tokens])
+
+
+@lru_cache(maxsize=256)
+def grid(size: Size, tile: Size, least: int, most: int) -> Size:
+    """Rows and columns of tiles whose shape is nearest to the image's; more tiles on a tie, if the image fills half."""
+    height, width = size
+    shapes = sorted(
+        (
+            (across, down)
+            for across in range(1, most + 1)
+            for down in range(1, most + 1)
+            if least <= across * down <= most
+        ),
+        key=lambda shape: shape[0] * shape[1],
+    )
+    best, nearest = (1, 1), float("inf")
+    for across, down in shapes:
+        distance = abs(width / height - across / down)
+        filled = height * width > 0.5 * tile[0] * tile[1] * across * down
+        if distance < nearest or (distance == nearest and filled):
+            best, nearest = (down, across), distance
+    return best
+
+
+def _pixels(picture: Picture, shape: Size, tile: Size, chosen: Mapping[str, Any]) -> Any:
+    """bfloat16 of shape (tiles, 3, height, width); the thumbnail comes last."""
+    import numpy as np
+
+    from renderlayer.multimodal.pixels import stills
+
+    recipe = stills.Recipe.of(chosen)
+    image = stills.raster(picture)
+    spread = stills.scaled(image, (tile[0] * shape[0], tile[1] * shape[1]), recipe)
+    parts = stills.tiles(spread, tile)
+    if len(parts) > 1:
+        parts = np.concatenate([parts, stills.scaled(image, tile, recipe)[None]])
+    return stills.finished(parts, recipe)

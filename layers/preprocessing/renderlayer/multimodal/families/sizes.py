@@ -1,0 +1,113 @@
+"""Arithmetic of image sizes that several families share; sizes are (height, width) throughout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from renderlayer.errors import BadRequest
+
+Size = tuple[int, int]
+
+STEEPEST = 200
+
+
+def check_shape(height: int, width: int) -> None:
+    """Refuse strips.
+
+    Raises:
+        BadRequest: one side is more than 200 times the other.
+    """
+    ratio = max(height, width) / min(height, width)
+    if ratio > STEEPEST:
+        raise BadRequest(f"absolute aspect ratio must be smaller than {STEEPEST}, got {ratio}")
+
+
+def snapped(size: Size, factor: int, least: int, most: int, frames: int = 1, temporal: int = 1) -> Size:
+    """The nearest size in multiples of `factor` that has `least` to `most` pixels, the shape nearly kept.
+
+    Args:
+        frames: how many frames of that size there are; the bounds are for all of them together.
+        temporal: frames come in groups of so many.
+
+    Raises:
+        BadRequest: the image is a strip.
+    """
+    height, width = size
+    check_shape(height, width)
+    rows, columns = round(height / factor) * factor, round(width / factor) * factor
+    groups = round(frames / temporal) * temporal
+    if groups * rows * columns > most:
+        shrink = math.sqrt(frames * height * width / most)
+        rows = max(factor, math.floor(height / shrink / factor) * factor)
+        columns = max(factor, math.floor(width / shrink / factor) * factor)
+    elif groups * rows * columns < least:
+        grow = math.sqrt(least / (frames * height * width))
+        rows = math.ceil(height * grow / factor) * factor
+        columns = math.ceil(width * grow / factor) * factor
+    return rows, columns
+
+
+def raised(size: Size, factor: int) -> Size:
+    """The size, enlarged until both sides have `factor` pixels."""
+    height, width = size
+    if height < factor or width < factor:
+        scale = max(factor / height, factor / width)
+        return int(height * scale), int(width * scale)
+    return size
+
+
+def pixel_range(chosen: Mapping[str, Any], default: Mapping[str, int]) -> tuple[int, int]:
+    """The least and the most pixels: from `size`, unless min_pixels and max_pixels are given.
+
+    Raises:
+        BadRequest: they are no positive numbers.
+    """
+    size = {**default, **(chosen.get("size") or {})}
+    least, most = chosen.get("min_pixels") or size["shortest_edge"], chosen.get("max_pixels") or size["longest_edge"]
+    if not all(isinstance(bound, (int, float)) and bound > 0 for bound in (least, most)):
+        raise BadRequest("min_pixels and max_pixels must be positive numbers", "mm_processor_kwargs")
+    return least, most
+
+
+def target(size: Size, wanted: Mapping[str, int]) -> Size:
+    """What a processor's `size` makes of an image: a fixed size, or a length for the shorter side."""
+    if wanted.get("height") and wanted.get("width"):
+        return wanted["height"], wanted["width"]
+    height, width = size
+    edge = wanted["shortest_edge"]
+    if width <= height:
+        return int(edge * height / width), edge
+    return edge, int(edge * width / height)
+
+
+def square(wanted: Mapping[str, int]) -> Size:
+    """A processor's `size` as a fixed size; a single edge is a square."""
+    if wanted.get("height") and wanted.get("width"):
+        return wanted["height"], wanted["width"]
+    return wanted["shortest_edge"], wanted["shortest_edge"]
+
+
+def best_canvas(size: Size, canvases: Sequence[Sequence[int]]) -> Size:
+    """Of several canvases the one on which an image keeps most of its pixels, and of those the smallest."""
+    height, width = size
+    best: tuple[int, int, Size] | None = None
+    for rows, columns in canvases:
+        scale = min(columns / width, rows / height)
+        kept = min(int(width * scale) * int(height * scale), width * height)
+        wasted = rows * columns - kept
+        if kept and (best is None or kept > best[0] or (kept == best[0] and wasted < best[1])):
+            best = kept, wasted, (rows, columns)
+    if best is None:
+        raise BadRequest("the image's shape is too extreme")
+    return best[2]
+
+
+def fitted(size: Size, canvas: Size) -> Size:
+    """The largest size of an image's shape within a canvas, rounded up."""
+    (height, width), (rows, columns) = size, canvas
+    across, down = columns / width, rows / height
+    if across < down:
+        return min(math.ceil(height * across), rows), columns
+    return rows, min(math.ceil(width * down), columns)

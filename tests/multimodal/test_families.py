@@ -1,0 +1,118 @@
+"""Every family against Hugging Face's processor, to the last bit; and the tokens that stand for an image."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from renderlayer.multimodal.families import build
+from renderlayer.multimodal.families.base import Facts
+from renderlayer.multimodal.picture import Picture
+from tests.multimodal.processed import CASES, CLIP, DIGESTS, SIGLIP, Words, family_of, ours, pictures, theirs
+
+PICTURES = dict(pictures())
+RECORDED: dict[str, dict[str, dict[str, str]]] = json.loads(DIGESTS.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equal_to_what_the_processor_gave(name: str) -> None:
+    for shown, picture in PICTURES.items():
+        assert ours(CASES[name], picture) == RECORDED[name][shown], shown
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equal_to_the_processor_that_is_installed(name: str) -> None:
+    pytest.importorskip("torchvision", reason="transformers' image processors need torchvision")
+    process = theirs(CASES[name])
+    for shown, picture in PICTURES.items():
+        assert ours(CASES[name], picture) == process(picture), shown
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_target_and_known_placeholders(name: str) -> None:
+    family = family_of(CASES[name])
+    assert family.target("image")
+    assert family.placeholder("image", 1)
+    assert family.join(1, 2) is None or name.startswith("gemma3")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_masks_fit_their_replacement(name: str) -> None:
+    for picture in PICTURES.values():
+        plan = family_of(CASES[name]).plan("image", picture, {})
+        if plan.is_embed is not None:
+            assert len(plan.is_embed) == len(plan.replacement)
+            assert any(plan.is_embed) and not all(plan.is_embed)
+
+
+TOKENS: list[tuple[str, dict[str, Any], dict[str, int]]] = [
+    # 24² patches of CLIP without its class token
+    ("llava", {"vision_config": CLIP}, {"500x333": 576}),
+    ("llava", {"vision_config": CLIP, "vision_feature_select_strategy": "full"}, {"500x333": 577}),
+    ("llava", {"vision_config": SIGLIP, "vision_feature_select_strategy": "full"}, {"500x333": 729}),
+    # the square, and of the 24 × 48 features of two tiles the 36 columns that show the image, with a newline a row
+    ("llava_next", {"vision_config": CLIP}, {"500x333": 576 + 24 * 37}),
+    # the square, and of the 27 × 54 features of two tiles 40 columns; all of 54 × 54 for a square image
+    (
+        "llava_onevision",
+        {"vision_config": SIGLIP, "vision_feature_select_strategy": "full"},
+        {"500x333": 729 + 27 * 41, "448x448": 729 + 54 * 55},
+    ),
+    # 18 × 12 steps of 28 pixels, a token a row
+    ("mistral3", {"vision_config": {"patch_size": 14}, "spatial_merge_size": 2}, {"500x333": 12 * 19}),
+    # start, end, and 256 for each of 3 × 2 tiles and the thumbnail
+    ("internvl", {}, {"500x333": 2 + 256 * 7, "448x448": 2 + 256}),
+    ("gemma3", {}, {"500x333": 260}),
+    # two rows of two tiles with a separator behind each, then the whole; begin, image and end around them
+    ("llama4", {"vision_config": {"patch_size": 14, "pixel_shuffle_ratio": 0.5}}, {"448x448": 2 * 2 * 145 + 144 + 3}),
+]
+
+
+@pytest.mark.parametrize(("model_type", "config", "counts"), TOKENS)
+def test_tokens(model_type: str, config: dict[str, Any], counts: dict[str, int]) -> None:
+    family = build(Facts({"model_type": model_type, **config}, {}, {}, {}, {}, Words()))
+    assert family is not None
+    found = {shown: len(family.plan("image", PICTURES[shown], {}).replacement) for shown in counts}
+    assert found == counts
+
+
+def test_rows_end_in_the_mistral_prompt() -> None:
+    family: Any = family_of(CASES["mistral3"])
+    plan = family.plan("image", PICTURES["37x41"], {})
+    image, row_end, end = family.target("image")[0], family.row_end, family.end
+    assert plan.replacement == [image, image, row_end, image, image, end]
+    assert plan.is_embed == [True, True, False, True, True, False]
+
+
+def test_idefics_says_row_and_column() -> None:
+    family: Any = family_of(CASES["idefics3"])
+    plan = family.plan("image", PICTURES["120x1100"], {})
+    encode = family.facts.lexicon.encode
+    fake, line, blank = encode("<fake_token_around_image>"), encode("\n"), encode("\n\n")
+    square = [family.image] * 169
+    expected: list[int] = []
+    for row in range(1, 5):
+        expected += [*fake, *encode(f"<row_{row}_col_1>"), *square, *(line if row < 4 else blank)]
+    assert plan.replacement == [*expected, *fake, *encode("<global-img>"), *square, *fake]
+
+
+def test_unknown_models_have_no_family() -> None:
+    assert build(Facts({"model_type": "qwen3"}, {}, {}, {}, {}, Words())) is None
+
+
+def test_strips_are_refused_where_the_processor_refuses(strip: Picture) -> None:
+    from renderlayer.errors import BadRequest
+
+    for name in ("qwen2_vl", "glm4v"):
+        with pytest.raises(BadRequest, match="aspect ratio"):
+            family_of(CASES[name]).plan("image", strip, {})
+
+
+@pytest.fixture
+def strip() -> Picture:
+    from renderlayer.multimodal.picture import ImageIO, open_picture
+    from tests.multimodal.images import encoded, picture
+
+    return open_picture(encoded(picture(9000, 40)), ImageIO())
