@@ -22,12 +22,15 @@ Decoder = Callable[[Sequence[str]], str]
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 
 
-def _byte_of_character() -> dict[str, int]:
-    """GPT-2's table from characters to bytes: printable bytes stand for themselves, the others follow 255."""
+def _byte_of_character() -> dict[int, int]:
+    """GPT-2's table from characters to bytes: printable bytes stand for themselves, the others follow 255.
+
+    Characters below 256 that stand for nothing are sent above it, where encoding as Latin-1 refuses them.
+    """
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    table = {chr(byte): byte for byte in printable}
-    others = [byte for byte in range(256) if chr(byte) not in table]
-    return table | {chr(256 + index): byte for index, byte in enumerate(others)}
+    others = [byte for byte in range(256) if byte not in printable]
+    table = dict.fromkeys(others, 0xFFFF) | {byte: byte for byte in printable}
+    return table | {256 + index: byte for index, byte in enumerate(others)}
 
 
 _BYTES = _byte_of_character()
@@ -37,8 +40,8 @@ _BYTES = _byte_of_character()
 def byte_level_bytes(piece: str) -> bytes:
     """Bytes of a byte-level piece; a piece with any other character (an added token) stands for its own UTF-8."""
     try:
-        return bytes([_BYTES[character] for character in piece])
-    except KeyError:
+        return piece.translate(_BYTES).encode("latin-1")
+    except UnicodeEncodeError:
         return piece.encode()
 
 
@@ -88,7 +91,7 @@ def _run_text(run: bytearray) -> str:
 def bytes_of(description: Mapping[str, Any], fallback: Decoder) -> Callable[[str], bytes]:
     """A function from a piece that is not the first to the bytes that it stands for."""
     if description["kind"] == "byte_level":
-        return byte_level_bytes
+        return byte_level_bytes.__wrapped__
     decode = decoder_of(description, fallback)
     return decode.piece_bytes if isinstance(decode, Metaspace) else lambda piece: decode([piece]).encode()
 

@@ -62,11 +62,17 @@ def _tokenizer(manifest: dict[str, Any]) -> list[str]:
         "tokenizer",
         [
             ("engine", f"{tokenizer['engine']}  ({_verdict(tokenizer['kitoken'], 'kitoken')})"),
+            ("doubtful", _doubtful(tokenizer["doubtful"])),
             ("long texts", _verdict(tokenizer["fastokens"], "fastokens")),
             ("decoder", f"{decoder}  ({vocabulary['equal']:,} id lists equal to tokenizers)"),
             ("adds", around if tokenizer["prefix_ids"] or tokenizer["suffix_ids"] else "nothing"),
         ],
     )
+
+
+def _doubtful(ranges: list[list[int]]) -> str:
+    count = sum(high - low + 1 for low, high in ranges)
+    return f"texts with any of {count} characters go to tokenizers" if count else "no characters"
 
 
 def _verdict(evidence: dict[str, Any], name: str) -> str:

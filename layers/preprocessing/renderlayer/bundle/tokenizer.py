@@ -6,7 +6,9 @@ Decoding does not need it: the vocabulary table decodes wherever packing proved 
 
 from __future__ import annotations
 
+import re
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,9 @@ from renderlayer.bundle.vocabulary import Vocabulary
 from renderlayer.errors import BadRequest
 
 Encode = Callable[[str], list[int]]
+
+_FAST_DELAY = 1.0
+"""Seconds after the first text that fastokens starts to load, so that it does not hold up the first answer."""
 
 
 class Tokenizer:
@@ -39,6 +44,7 @@ class Tokenizer:
         self._fast_lock = threading.Lock()
         self._reference_lock = threading.Lock()
         self._reference: Any = None
+        self._doubtful = doubtful_pattern(description["doubtful"]) if self.engine == "kitoken" else None
         self._engine = Background(lambda: self._load_engine(folder / "tokenizer.kitoken"))
 
     def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
@@ -102,17 +108,24 @@ class Tokenizer:
         return self.reference.encode(text, add_special_tokens=False).ids  # type: ignore[no-any-return]
 
     def _encoder(self, text: str) -> Encode:
-        """The engine for this text. Loading fastokens starts behind the first answer, never before one."""
+        """The engine for this text."""
         engine = self._engine.value
-        if not self._fast_after:
-            return engine
+        if self._fast_after and (fast := self._fast_engine()) is not None and len(text) >= self._fast_after:
+            return fast
+        if self._doubtful is not None and not text.isascii() and self._doubtful.search(text):
+            return self._encode_with_reference
+        return engine
+
+    def _fast_engine(self) -> Encode | None:
+        """fastokens, once it is loaded; the first call starts that."""
         if self._fast is None:
             with self._fast_lock:
                 if self._fast is None:
                     self._fast = Background(self._load_fastokens)
-        return self._fast.value if len(text) >= self._fast_after and self._fast.ready else engine
+        return self._fast.value if self._fast.ready else None
 
     def _load_fastokens(self) -> Encode:
+        time.sleep(_FAST_DELAY)
         import fastokens
 
         encode = fastokens.Tokenizer.from_file(str(self._file)).encode
@@ -122,6 +135,13 @@ class Tokenizer:
             return encode(text).ids  # type: ignore[no-any-return]
 
         return fast
+
+
+def doubtful_pattern(ranges: Sequence[Sequence[int]]) -> re.Pattern[str] | None:
+    """A pattern that finds any character of the ranges (both ends included); None when there is none."""
+    if not ranges:
+        return None
+    return re.compile("[" + "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges) + "]")
 
 
 def load_reference(file: Path) -> Any:

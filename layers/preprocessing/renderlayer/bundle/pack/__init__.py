@@ -76,8 +76,8 @@ def _write(source: ModelSource, out: Path, fastokens: bool) -> None:
     reference = build_reference(source, out)
     texts = proof_texts(reference)
     expected = [encoding.ids for encoding in reference.encode_batch(texts, add_special_tokens=False)]
-    tokenizer = describe_engine(reference, out, texts, expected, fastokens)
     vocabulary = describe_decoder(reference, proof_ids(reference, expected))
+    tokenizer = describe_engine(reference, out, vocabulary["decoder"], texts, expected, fastokens)
     special = named_tokens(source)
     longest = write_vocabulary(
         out / "vocabulary.bin", reference, vocabulary["decoder"], [*special.values(), *unnamed_tokens(source)]

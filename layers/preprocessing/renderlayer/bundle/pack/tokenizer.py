@@ -8,10 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from renderlayer.bundle.pack.doubtful import doubtful_characters
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.bundle.pack.special_tokens import merge_tokens
 from renderlayer.bundle.pack.texts import fuzz_texts
-from renderlayer.bundle.tokenizer import load_reference
+from renderlayer.bundle.tokenizer import doubtful_pattern, load_reference
 from renderlayer.errors import ConfigurationError
 
 TEXTS = 3000
@@ -73,40 +74,57 @@ def surroundings(reference: Any) -> tuple[list[int], list[int]]:
 
 
 def describe_engine(
-    reference: Any, out: Path, texts: Sequence[str], expected: Sequence[list[int]], fastokens: bool
+    reference: Any,
+    out: Path,
+    decoder: dict[str, Any],
+    texts: Sequence[str],
+    expected: Sequence[list[int]],
+    fastokens: bool,
 ) -> dict[str, Any]:
     """Choose the engine and write its file; returns the `tokenizer` object of `bundle.json`.
 
     Args:
+        decoder: the decoder's description (`decoding`).
         texts: what the engines are compared on.
         expected: their ids.
         fastokens: whether to try fastokens too.
     """
     prefix, suffix = surroundings(reference)
-    kitoken = _prove_kitoken(out, texts, expected)
+    file = out / "tokenizer.json"
+    kitoken, doubtful = _prove_kitoken(reference, file, decoder, texts, expected)
     if not kitoken["equal"]:
-        (out / "tokenizer.kitoken").unlink(missing_ok=True)
+        file.with_suffix(".kitoken").unlink(missing_ok=True)
     return {
         "engine": "kitoken" if kitoken["equal"] else "tokenizers",
+        "doubtful": doubtful,
         "prefix_ids": prefix,
         "suffix_ids": suffix,
         "kitoken": kitoken,
-        "fastokens": _prove_fastokens(out / "tokenizer.json", texts, expected)
-        if fastokens
-        else _untried("", "not tried"),
+        "fastokens": _prove_fastokens(file, texts, expected) if fastokens else _untried("", "not tried"),
     }
 
 
-def _prove_kitoken(out: Path, texts: Sequence[str], expected: Sequence[list[int]]) -> dict[str, Any]:
+def _prove_kitoken(
+    reference: Any, file: Path, decoder: dict[str, Any], texts: Sequence[str], expected: Sequence[list[int]]
+) -> tuple[dict[str, Any], list[tuple[int, int]]]:
+    """Evidence, and the characters whose texts must go to `tokenizers` all the same."""
     from kitoken import Kitoken
 
     try:
-        engine = Kitoken.from_tokenizers_file(str(out / "tokenizer.json"))
-        engine.to_file(str(out / "tokenizer.kitoken"))
-        engine = Kitoken.from_file(str(out / "tokenizer.kitoken"))
+        engine = Kitoken.from_tokenizers_file(str(file))
+        engine.to_file(str(file.with_suffix(".kitoken")))
+        engine = Kitoken.from_file(str(file.with_suffix(".kitoken")))
     except Exception as error:
-        return _untried(version("kitoken"), f"does not load: {error}")
-    return {"version": version("kitoken"), **_compare(lambda text: engine.encode(text, True), texts, expected)}
+        return _untried(version("kitoken"), f"does not load: {error}"), []
+
+    def encode(text: str) -> list[int]:
+        return engine.encode(text, True)
+
+    doubtful = doubtful_characters(reference, engine, decoder)
+    known = doubtful_pattern(doubtful)
+    plain = [number for number, text in enumerate(texts) if known is None or not known.search(text)]
+    evidence = _compare(encode, [texts[number] for number in plain], [expected[number] for number in plain])
+    return {"version": version("kitoken"), **evidence}, doubtful
 
 
 def _prove_fastokens(file: Path, texts: Sequence[str], expected: Sequence[list[int]]) -> dict[str, Any]:

@@ -52,14 +52,15 @@ def write_vocabulary(path: Path, reference: Any, decoder: dict[str, Any], specia
     added = reference.get_added_tokens_decoder()
     piece_bytes = bytes_of(decoder, lambda pieces: join_pieces(reference, pieces))
     rows = []
-    for piece, token_id in reference.get_vocab(with_added_tokens=True).items():
+    vocabulary: dict[str, int] = reference.get_vocab(with_added_tokens=True)
+    for piece, token_id in vocabulary.items():
         token = added.get(token_id)
         flags = SPECIAL if token_id in named else 0
         if token is not None:
             flags |= ADDED | SKIPPED if token.special else ADDED
         rows.append(Row(token_id, piece, piece_bytes(piece), flags))
     write_table(path, rows)
-    return max((len(row.piece) for row in rows), default=0)
+    return max(map(len, vocabulary), default=0)
 
 
 def _recognise(reference: Any) -> dict[str, Any]:
