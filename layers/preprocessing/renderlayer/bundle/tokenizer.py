@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from renderlayer.bundle.background import Background
+from renderlayer.bundle.plain import PlainEncoder
 from renderlayer.bundle.vocabulary import Vocabulary
 from renderlayer.errors import BadRequest
 
@@ -45,6 +46,8 @@ class Tokenizer:
         self._reference_lock = threading.Lock()
         self._reference: Any = None
         self._doubtful = doubtful_pattern(description["doubtful"]) if self.engine == "kitoken" else None
+        self.encode_plain = PlainEncoder(folder, self.encode, lambda: vocabulary.added)
+        """Token ids of a text that stays text: no special token that it spells becomes one."""
         self._engine = Background(lambda: self._load_engine(folder / "tokenizer.kitoken"))
 
     def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:

@@ -14,7 +14,8 @@ from typing import Any
 from renderlayer import __version__
 from renderlayer.bundle.model import FORMAT, MANIFEST
 from renderlayer.bundle.pack.facts import describe_facts
-from renderlayer.bundle.pack.families import check_supported
+from renderlayer.bundle.pack.families import check_supported, renderer_of
+from renderlayer.bundle.pack.plain import describe_plain
 from renderlayer.bundle.pack.source import ModelSource, find_source
 from renderlayer.bundle.pack.special_tokens import named_tokens, unnamed_tokens
 from renderlayer.bundle.pack.templates import describe_templates
@@ -78,6 +79,8 @@ def _write(source: ModelSource, out: Path, fastokens: bool) -> None:
     expected = [encoding.ids for encoding in reference.encode_batch(texts, add_special_tokens=False)]
     vocabulary = describe_decoder(reference, proof_ids(reference, expected))
     tokenizer = describe_engine(reference, out, vocabulary["decoder"], texts, expected, fastokens)
+    if renderer_of(source):
+        tokenizer["plain"] = describe_plain(out, texts)
     special = named_tokens(source)
     longest = write_vocabulary(
         out / "vocabulary.bin", reference, vocabulary["decoder"], [*special.values(), *unnamed_tokens(source)]
