@@ -36,7 +36,8 @@ def render_chat(request: ChatCompletionRequest, server: Server, header_id: str |
     server.check_name(request.model)
     if request.use_beam_search:
         raise BadRequest("Beam search is not supported by the render endpoint")
-    server.check_trust(request.chat_template, request.chat_template_kwargs)
+    if not server.model.facts.harmony:
+        server.check_trust(request.chat_template, request.chat_template_kwargs)
     multimodal.check_trust(server.settings, request.media_io_kwargs, request.mm_processor_kwargs)
     adjust.check_tool_choice(server.parsers, request.choice(), native=server.model.facts.harmony)
     return rendered(request, server, request_ids.chat(header_id or request.request_id))
@@ -91,6 +92,7 @@ def _prompt(request: ChatCompletionRequest, server: Server, kwargs: dict[str, An
         chat_template=request.chat_template,
         tools=tools,
         media=MediaOptions(media_payload(request, server), request.media_io_kwargs, request.mm_processor_kwargs),
+        effort=effort(request.reasoning_effort, server),
         dialect=dialect,
     )
 
@@ -174,7 +176,7 @@ def _finished(
             "tool_choice": choice,
             "parallel_tool_calls": request.parallel_tool_calls,
             "include_reasoning": request.include_reasoning,
-            "chat_template_kwargs": kwargs,
+            "chat_template_kwargs": {} if server.model.facts.harmony else kwargs,
             "history_tool_call_cnt": prompt.history_tool_calls,
         }
         if dialect.engine_parses

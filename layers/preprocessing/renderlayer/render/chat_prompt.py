@@ -11,6 +11,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.render.conversation import Conversation, conversation
 from renderlayer.render.dialect import CHAT, Dialect
 from renderlayer.render.prompt import Offsets, TokenizeOptions, tokenize
+from renderlayer.render.renderers.renderer import Talk
 from renderlayer.render.server import Server
 from renderlayer.wire._sampling import MmPayload
 
@@ -55,6 +56,7 @@ def conversation_prompt(
     chat_template: str | None = None,
     tools: list[dict[str, Any]] | None = None,
     media: MediaOptions | None = None,
+    effort: str | None = None,
     limited: bool = True,
     dialect: Dialect = CHAT,
 ) -> Prompt:
@@ -64,6 +66,7 @@ def conversation_prompt(
         messages: chat messages, already checked.
         kwargs: the effective template kwargs.
         chat_template: a template of the request, already trusted.
+        effort: the request's reasoning effort, after the server's map.
         limited: whether the context length binds (/tokenize has no limit).
         dialect: the API that the messages came through.
 
@@ -71,17 +74,20 @@ def conversation_prompt(
         BadRequest: the template refused, a part is malformed, or the prompt is too long.
         Unprocessable: media could not be fetched.
     """
+    if server.renderer is not None:
+        talk = Talk(messages, tools, kwargs, options, media or MediaOptions(), effort, limited, dialect)
+        return server.renderer.prompt(talk)
     template = server.model.templates.resolve(chat_template, bool(tools))
-    talk = conversation(messages, server, template, dialect)
-    if not talk.messages:
+    seen = conversation(messages, server, template, dialect)
+    if not seen.messages:
         raise BadRequest("Cannot apply chat template to an empty conversation. Provide at least one message.")
-    text = template.render(talk.messages, tools, kwargs.get("documents"), kwargs)
-    if talk.media:
-        return _with_media(text, talk, server, options, media or MediaOptions(), limited)
+    text = template.render(seen.messages, tools, kwargs.get("documents"), kwargs)
+    if seen.media:
+        return _with_media(text, seen, server, options, media or MediaOptions(), limited)
     if not limited:
         return Prompt(server.model.tokenizer.encode(text, options.add_special_tokens))
     token_ids, offsets = tokenize(text, server, options)
-    return Prompt(token_ids, offsets, None, talk.tool_call_count)
+    return Prompt(token_ids, offsets, None, seen.tool_call_count)
 
 
 def _with_media(

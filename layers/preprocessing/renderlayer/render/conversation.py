@@ -10,21 +10,11 @@ from typing import Any
 from renderlayer import multimodal
 from renderlayer.bundle import ChatTemplate
 from renderlayer.errors import BadRequest
+from renderlayer.render.content_parts import TEXT_KEYS, TOOL_REFERENCE, check_media_part, content_parts, part_text
 from renderlayer.render.dialect import CHAT, Dialect
 from renderlayer.render.server import Server
 
 BILLING_HEADER = "x-anthropic-billing-header"
-# Text parts by type, and the key that holds their text.
-_TEXT_KEYS = {
-    "text": "text",
-    "input_text": "text",
-    "output_text": "text",
-    "refusal": "refusal",
-    "thinking": "thinking",
-}
-TOOL_REFERENCE = "tool_reference"
-# Roles of the OpenAI API, whose content parts must be objects; messages of other roles may list bare strings.
-_STRICT_ROLES = frozenset({"developer", "system", "user", "assistant", "tool", "function"})
 
 
 @dataclass
@@ -79,10 +69,7 @@ class _Reader:
     def message(self, message: dict[str, Any]) -> dict[str, Any]:
         """One message, keys in the reference's order: what is absent stays absent."""
         role = message["role"]
-        content = message.get("content")
-        parts: list[Any] = [] if content is None else content if isinstance(content, list) else [content]
-        if isinstance(content, list) and role in _STRICT_ROLES and any(isinstance(part, str) for part in content):
-            raise BadRequest("A content part must be an object with a type, not a string.")
+        parts = content_parts(message)
         if role == "system":
             parts = without_billing(parts)
         converted: dict[str, Any] = {"role": role, "content": self._content(parts)}
@@ -131,51 +118,24 @@ class _Reader:
         return "\n".join([*_missing(placeholders, "\n".join(texts)), *texts])
 
     def _part(self, part: Any) -> dict[str, Any]:
+        text = part_text(part, self.dialect.part_param)
         if isinstance(part, str):
             return {"type": "text", "text": part}
-        if not isinstance(part, dict):
-            raise BadRequest("A content part must be an object with a type.")
         kind = part.get("type")
-        if kind in _TEXT_KEYS:
-            key = _TEXT_KEYS[kind]
-            if not isinstance(part.get(key), str):
-                raise BadRequest(f"A content part of type '{kind}' must have a string under '{key}'.")
-            extras = {name: value for name, value in part.items() if name not in ("type", key)}
-            return {"type": "text", "text": part[key], **extras}
-        if kind == TOOL_REFERENCE:
-            return part
+        if text is not None:
+            known = ("type", TEXT_KEYS[kind])
+            return {"type": "text", "text": text, **{name: value for name, value in part.items() if name not in known}}
         modality = multimodal.modality_of(part)
         if modality is None:
-            raise BadRequest(
-                f"Unsupported chat content part type: {str(kind)[:100]!r}. Supported types: "
-                f"{', '.join(sorted([*_TEXT_KEYS, TOOL_REFERENCE, *multimodal.PART_TYPES]))}.",
-                self.dialect.part_param,
-            )
+            return part  # type: ignore[no-any-return]
         if self.dialect.typed_media:
-            _check_media_part(part)
+            check_media_part(part)
         uuid = part.get("uuid")
         if uuid is not None and not isinstance(uuid, str):
             raise BadRequest("The uuid of a media part must be a string.", "uuid")
         self.media.append(multimodal.MediaItem(modality, part, uuid))
         multimodal.check_counts(self.server.model, self.server.settings, self.media[-1:])
         return {"type": modality}
-
-
-# Keys that the payload of a chat media part must have; the reference checks these types only.
-_PAYLOAD_KEYS = {"image_url": ("url",), "audio_url": ("url",), "video_url": ("url",), "input_audio": ("data", "format")}
-
-
-def _check_media_part(part: dict[str, Any]) -> None:
-    """Refuse a media part whose payload has not the form that the chat API gives it (wire.md 4.1)."""
-    kind = part.get("type")
-    if kind == "input_image" and "detail" not in part:
-        raise BadRequest("A content part of type 'input_image' must have the field 'detail'.")
-    if kind not in _PAYLOAD_KEYS or part.get(kind) is None:
-        return
-    payload = part[kind]
-    for key in _PAYLOAD_KEYS[kind]:
-        if not isinstance(payload, dict) or not isinstance(payload.get(key), str):
-            raise BadRequest(f"A content part of type '{kind}' must have an object with '{key}' under '{kind}'.")
 
 
 def _missing(placeholders: list[tuple[str, str]], text: str) -> list[str]:

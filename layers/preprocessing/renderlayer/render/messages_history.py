@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from renderlayer.render.conversation import BILLING_HEADER, TOOL_REFERENCE
+from renderlayer.render.content_parts import TOOL_REFERENCE
+from renderlayer.render.conversation import BILLING_HEADER
 from renderlayer.render.server import Server
 from renderlayer.wire.messages import Message, MessagesRequest
 

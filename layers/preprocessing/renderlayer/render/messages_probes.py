@@ -18,7 +18,9 @@ _MARK = "Umbra"
 
 
 def system_stays_inline(server: Server) -> bool:
-    """Whether the template renders a system message that comes after a user message."""
+    """Whether the template renders a system message that comes after a user message; harmony has no template."""
+    if server.model.facts.harmony:
+        return False
     turns = (("system", "Be brief."), ("user", "Hello"), ("system", _MARK), ("user", "Go on"))
     token_ids = _prompt(server, [{"role": role, "content": text} for role, text in turns])
     return token_ids is not None and _MARK in server.model.tokenizer.decode(token_ids)

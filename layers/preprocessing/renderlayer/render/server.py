@@ -14,6 +14,7 @@ from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
     from renderlayer.parsers import Parser
+    from renderlayer.render.renderers.renderer import Renderer
 
 # Keys of generation_config.json that become sampling defaults, and their names there (wire.md 2.3).
 _DEFAULT_KEYS = (
@@ -119,6 +120,13 @@ class Server:
         from renderlayer.parsers import ParserNames, open_parser
 
         return open_parser(ParserNames(self.parsers.tool or None, self.parsers.reasoning or None), self.model)
+
+    @cached_property
+    def renderer(self) -> Renderer | None:
+        """What writes the prompts of a family without a template; None where a template does (wire.md 3.7)."""
+        from renderlayer.render.renderers import open_renderer
+
+        return open_renderer(self)
 
     @cached_property
     def system_stays_inline(self) -> bool:

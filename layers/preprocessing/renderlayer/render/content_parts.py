@@ -1,0 +1,78 @@
+"""The parts that a message's content is made of (wire.md 3.3, 4.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from renderlayer import multimodal
+from renderlayer.errors import BadRequest
+
+# Text parts by type, and the key that holds their text.
+TEXT_KEYS = {
+    "text": "text",
+    "input_text": "text",
+    "output_text": "text",
+    "refusal": "refusal",
+    "thinking": "thinking",
+}
+TOOL_REFERENCE = "tool_reference"
+# Roles of the OpenAI API, whose content parts must be objects; messages of other roles may list bare strings.
+_STRICT_ROLES = frozenset({"developer", "system", "user", "assistant", "tool", "function"})
+# Keys that the payload of a chat media part must have; the reference checks these types only.
+_PAYLOAD_KEYS = {"image_url": ("url",), "audio_url": ("url",), "video_url": ("url",), "input_audio": ("data", "format")}
+
+
+def content_parts(message: dict[str, Any]) -> list[Any]:
+    """The parts of a message's content; one that is a string is one part.
+
+    Raises:
+        BadRequest: a message of the OpenAI API lists a bare string.
+    """
+    content = message.get("content")
+    if not isinstance(content, list):
+        return [] if content is None else [content]
+    if message["role"] in _STRICT_ROLES and any(isinstance(part, str) for part in content):
+        raise BadRequest("A content part must be an object with a type, not a string.")
+    return content
+
+
+def part_text(part: Any, param: str | None = None) -> str | None:
+    """The text of a content part; None for media and tool references.
+
+    Args:
+        param: the parameter that a part of an unknown type is blamed on.
+
+    Raises:
+        BadRequest: it is no content part.
+    """
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        raise BadRequest("A content part must be an object with a type.")
+    kind = part.get("type")
+    if isinstance(kind, str) and kind in TEXT_KEYS:
+        text = part.get(TEXT_KEYS[kind])
+        if not isinstance(text, str):
+            raise BadRequest(f"A content part of type '{kind}' must have a string under '{TEXT_KEYS[kind]}'.")
+        return text
+    named = isinstance(kind, str) or kind is None
+    if not named or (kind != TOOL_REFERENCE and multimodal.modality_of(part) is None):
+        raise BadRequest(
+            f"Unsupported chat content part type: {str(kind)[:100]!r}. Supported types: "
+            f"{', '.join(sorted([*TEXT_KEYS, TOOL_REFERENCE, *multimodal.PART_TYPES]))}.",
+            param,
+        )
+    return None
+
+
+def check_media_part(part: dict[str, Any]) -> None:
+    """Refuse a media part whose payload has not the form that the chat API gives it (wire.md 4.1)."""
+    kind = part.get("type")
+    if kind == "input_image" and "detail" not in part:
+        raise BadRequest("A content part of type 'input_image' must have the field 'detail'.")
+    if kind not in _PAYLOAD_KEYS or part.get(kind) is None:
+        return
+    payload = part[kind]
+    for key in _PAYLOAD_KEYS[kind]:
+        if not isinstance(payload, dict) or not isinstance(payload.get(key), str):
+            raise BadRequest(f"A content part of type '{kind}' must have an object with '{key}' under '{kind}'.")
