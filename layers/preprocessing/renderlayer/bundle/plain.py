@@ -58,7 +58,7 @@ class PlainEncoder:
             encode = Kitoken.from_file(str(file)).encode
             return lambda text: encode(text, True)
         reference = without_added(self._folder / "tokenizer.json")
-        return lambda text: reference.encode(text, add_special_tokens=False).ids  # type: ignore[no-any-return]
+        return lambda text: reference.encode(text, add_special_tokens=False).ids
 
 
 def without_added(file: Path) -> Any:
