@@ -95,9 +95,7 @@ class StopHold:
         held, passed, matched: what `memory` gave, to go on where another call ended.
     """
 
-    def __init__(
-        self, options: Options, held: Sequence[Piece] = (), passed: int = 0, matched: bool = False
-    ) -> None:
+    def __init__(self, options: Options, held: Sequence[Piece] = (), passed: int = 0, matched: bool = False) -> None:
         self._options = options
         self._room = max(map(len, options.stop), default=1) - 1
         self._passed = passed
