@@ -195,7 +195,7 @@ def pictures() -> Iterator[tuple[str, Picture]]:
 def ours(case: Case, picture: Picture) -> dict[str, str]:
     """Field → digest, from the family."""
     fields = family_of(case).plan("image", picture, {}).fields()
-    return {name: digest(fields[name].value.shape, fields[name].value.data) for name in case.fields}
+    return {name: digest(fields[name].value.shape, fields[name].value.content()) for name in case.fields}
 
 
 def theirs(case: Case) -> Callable[[Picture], dict[str, str]]:
@@ -225,7 +225,7 @@ def theirs(case: Case) -> Callable[[Picture], dict[str, str]]:
     return process
 
 
-def digest(shape: tuple[int, ...], data: bytes | memoryview) -> str:
+def digest(shape: tuple[int, ...], data: bytes | bytearray | memoryview) -> str:
     return hashlib.sha256(repr(tuple(shape)).encode() + bytes(data)).hexdigest()[:24]
 
 

@@ -63,7 +63,8 @@ def test_patch_rows_hold_the_pixels() -> None:
     """Row and column of a patch row are those of the documented order."""
     patch, merge, temporal = 4, 2, 2
     planes = np.ascontiguousarray(noise(16, 24).transpose(2, 0, 1))
-    rows = patch_rows([planes], patch, merge, temporal)
+    made = patch_rows([planes], patch, merge, temporal)
+    rows = np.frombuffer(made.content(), np.uint8).reshape(made.shape)
     assert rows.shape == (4 * 6, 3 * temporal * patch * patch)
     index = 0
     for down in range(2):
@@ -79,7 +80,7 @@ def test_patch_rows_hold_the_pixels() -> None:
 
 def test_frames_fill_groups() -> None:
     frames = [np.full((3, 8, 8), value, np.uint8) for value in (1, 2, 3)]
-    rows = patch_rows(frames, 4, 2, 2).reshape(2, 4, 3, 2, 4, 4)
+    rows = np.frombuffer(patch_rows(frames, 4, 2, 2).content(), np.uint8).reshape(2, 4, 3, 2, 4, 4)
     assert rows[0, :, :, 0].max() == 1 and rows[0, :, :, 1].min() == 2
     assert rows[1].min() == rows[1].max() == 3
 
@@ -104,14 +105,14 @@ def test_normalisation_is_torchs() -> None:
     mean = (torch.tensor(made.mean) * 255.0).view(3, 1, 1)
     std = (torch.tensor(made.std) * 255.0).view(3, 1, 1)
     expected = torch.from_numpy(planes).to(torch.float32).sub(mean).div(std).to(torch.bfloat16)
-    assert finished(planes, made).data == expected.view(torch.uint16).numpy().data.cast("B")
+    assert finished(planes, made).content() == expected.view(torch.uint16).numpy().data.cast("B")
 
 
 def test_steps_may_be_left_out() -> None:
     planes = np.full((3, 1, 1), 51, np.uint8)
 
     def values(**changes: Any) -> list[float]:
-        raw = np.frombuffer(finished(planes, recipe(**changes)).data, np.uint16).astype(np.uint32) << 16
+        raw = np.frombuffer(finished(planes, recipe(**changes)).content(), np.uint16).astype(np.uint32) << 16
         return raw.view(np.float32).tolist()
 
     assert values(do_normalize=False) == pytest.approx([0.2] * 3, rel=0.01)
@@ -142,5 +143,5 @@ def test_bfloat16_rounds_to_even(values: list[float]) -> None:
 def test_tensors_take_the_memory_as_it_is() -> None:
     array = np.arange(6, dtype=np.uint16).reshape(2, 3)
     made = tensor("bfloat16", array)
-    assert (made.dtype, made.shape, bytes(made.data)) == ("bfloat16", (2, 3), array.tobytes())
-    assert bytes(tensor("uint8", np.empty((0, 4), np.uint8)).data) == b""
+    assert (made.dtype, made.shape, bytes(made.content())) == ("bfloat16", (2, 3), array.tobytes())
+    assert bytes(tensor("uint8", np.empty((0, 4), np.uint8)).content()) == b""

@@ -23,9 +23,9 @@ from renderlayer.multimodal.payload import Slot, Writer, inline
 from renderlayer.multimodal.serialize import pack_item
 from renderlayer.settings import Settings
 
-# Decoding and resizing hold about three times the decoded size; together they stay below this many bytes.
-_PIXEL_MEMORY = 1 << 30
-_COPIES = 3
+# Decoding, resizing and encoding hold about five times the decoded size; what is under way stays below this many bytes.
+_PIXEL_MEMORY = 400 << 20
+_COPIES = 5
 
 Kwargs = Mapping[str, Any]
 Value = TypeVar("Value")

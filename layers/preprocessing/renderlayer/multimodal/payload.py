@@ -25,7 +25,7 @@ class Slot:
     mm_hash: str
     fingerprint: str
     length: int
-    compute: Callable[[], bytes]
+    compute: Callable[[], bytearray]
 
 
 Writer = Callable[[Slot], str]

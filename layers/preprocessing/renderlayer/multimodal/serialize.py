@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from renderlayer.multimodal.tensor import Field, Fields, Tensor
+from renderlayer.multimodal.tensor import Deferred, Field, Fields, Tensor
 
 _RAW = 3  # extension type of tensor bytes
 _FIXED_EXTENSIONS = {1: b"\xd4", 2: b"\xd5", 4: b"\xd6", 8: b"\xd7", 16: b"\xd8"}
@@ -26,12 +26,25 @@ _INTEGERS = (
 )
 
 
-def pack_item(fields: Fields) -> bytes:
+Piece = bytes | memoryview | Deferred
+
+
+def pack_item(fields: Fields) -> bytearray:
     """One item as `{name: {"data": …, "field": [kind, {params}]}}`."""
-    return b"".join(_item(fields))
+    pieces = list(_item(fields))
+    out = bytearray(sum(map(_size, pieces)))
+    view, at = memoryview(out), 0
+    for piece in pieces:
+        end = at + _size(piece)
+        if isinstance(piece, Deferred):
+            piece.write(view[at:end])
+        else:
+            view[at:end] = piece
+        at = end
+    return out
 
 
-def _item(fields: Fields) -> Iterator[bytes | memoryview]:
+def _item(fields: Fields) -> Iterator[Piece]:
     yield _head(len(fields), 0x80, 0xDE)
     for name, field in fields.items():
         yield from _value(name)
@@ -55,7 +68,7 @@ def _length(value: Any, dim: int) -> int:
     return int(value.shape[dim]) if isinstance(value, Tensor) else len(value)
 
 
-def _value(value: Any) -> Iterator[bytes | memoryview]:
+def _value(value: Any) -> Iterator[Piece]:
     if isinstance(value, Tensor):
         yield _head(3, 0x90, 0xDC)
         yield from _value(value.dtype)
@@ -126,5 +139,7 @@ def _extension_head(size: int) -> bytes:
     return struct.pack(">BIB", 0xC9, size, _RAW)
 
 
-def _size(data: bytes | memoryview) -> int:
-    return data.nbytes if isinstance(data, memoryview) else len(data)
+def _size(piece: Piece) -> int:
+    if isinstance(piece, Deferred):
+        return piece.size
+    return piece.nbytes if isinstance(piece, memoryview) else len(piece)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 Kind = Literal["batched", "flat", "shared"]
+
+
+@dataclass(frozen=True)
+class Deferred:
+    """Bytes that are written where they are wanted, so that large tensors are not copied."""
+
+    size: int
+    write: Callable[[memoryview], None]
 
 
 @dataclass(frozen=True)
@@ -16,7 +24,15 @@ class Tensor:
 
     dtype: str
     shape: tuple[int, ...]
-    data: bytes | memoryview
+    data: bytes | memoryview | Deferred
+
+    def content(self) -> bytes | memoryview | bytearray:
+        """The bytes, written out if need be."""
+        if not isinstance(self.data, Deferred):
+            return self.data
+        out = bytearray(self.data.size)
+        self.data.write(memoryview(out))
+        return out
 
 
 @dataclass(frozen=True)

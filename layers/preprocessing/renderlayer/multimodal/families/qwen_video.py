@@ -49,13 +49,13 @@ class Qwen2VL(QwenVL):
         }
 
         def fields() -> Fields:
-            from renderlayer.multimodal.pixels.arrays import patch_rows, tensor
+            from renderlayer.multimodal.pixels.arrays import patch_rows
             from renderlayer.multimodal.pixels.resize import FILTERS, resize
 
             method = FILTERS[int(chosen.get("resample", BICUBIC))]
             planes = [resize(frame, height, width, method) for frame in clip.frames()]
             return {
-                "pixel_values_videos": Field(tensor("uint8", patch_rows(planes, patch, merge, temporal)), "flat"),
+                "pixel_values_videos": Field(patch_rows(planes, patch, merge, temporal), "flat"),
                 **metadata,
             }
 

@@ -43,13 +43,13 @@ class QwenVL(Plain):
         grid = Field(int64([1, height // patch, width // patch]), "batched", keep_on_cpu=True)
 
         def fields() -> Fields:
-            from renderlayer.multimodal.pixels.arrays import patch_rows, tensor
+            from renderlayer.multimodal.pixels.arrays import patch_rows
             from renderlayer.multimodal.pixels.resize import FILTERS, resize
             from renderlayer.multimodal.pixels.stills import raster
 
             planes = resize(raster(picture), height, width, FILTERS[int(chosen.get("resample", BICUBIC))])
             rows = patch_rows([planes], patch, merge, temporal)
-            return {"pixel_values": Field(tensor("uint8", rows), "flat"), "image_grid_thw": grid}
+            return {"pixel_values": Field(rows, "flat"), "image_grid_thw": grid}
 
         tokens = (height // patch) * (width // patch) // merge**2
         return Plan([self.image_pad] * tokens, {"image_grid_thw": grid}, fields)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from renderlayer.multimodal.tensor import Tensor
+from renderlayer.multimodal.tensor import Deferred, Tensor
 
 Planes = NDArray[np.uint8]  # (channels, height, width)
 
 
-def patch_rows(frames: Sequence[Planes], patch: int, merge: int, temporal: int) -> NDArray[np.uint8]:
+def patch_rows(frames: Sequence[Planes], patch: int, merge: int, temporal: int) -> Tensor:
     """Cut frames of one size into rows for encoders of the Qwen-VL kind.
 
     Args:
@@ -27,12 +27,16 @@ def patch_rows(frames: Sequence[Planes], patch: int, merge: int, temporal: int) 
     groups = -(-len(frames) // temporal)
     down, across = height // (patch * merge), width // (patch * merge)
     run = np.dtype((np.void, patch))  # a patch's line moves as one element
-    rows = np.empty((groups, down, across, merge, merge, channels, temporal, patch), run)
-    for index in range(groups * temporal):
-        planes = np.ascontiguousarray(frames[min(index, len(frames) - 1)])
-        lines = planes.view(run).reshape(channels, down, merge, patch, across, merge)
-        rows[index // temporal, ..., index % temporal, :] = lines.transpose(1, 4, 2, 5, 0, 3)
-    return rows.view(np.uint8).reshape(groups * down * merge * across * merge, -1)
+    shape = (groups * down * merge * across * merge, channels * temporal * patch * patch)
+
+    def write(out: memoryview) -> None:
+        rows = np.frombuffer(out, run).reshape(groups, down, across, merge, merge, channels, temporal, patch)
+        for index in range(groups * temporal):
+            planes = np.ascontiguousarray(frames[min(index, len(frames) - 1)])
+            lines = planes.view(run).reshape(channels, down, merge, patch, across, merge)
+            rows[index // temporal, ..., index % temporal, :] = lines.transpose(1, 4, 2, 5, 0, 3)
+
+    return Tensor("uint8", shape, Deferred(shape[0] * shape[1], write))
 
 
 def bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:

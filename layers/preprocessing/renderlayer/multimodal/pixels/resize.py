@@ -6,6 +6,7 @@ torch computes it where it is installed and its fixed-point path is active (x86-
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -36,8 +37,7 @@ def resize(image: Image, height: int, width: int, method: Filter) -> Image:
     torch = _fixed_point_torch()
     if torch is None:
         return fixed_point.resize(image, height, width, method)
-    writable = image if image.flags.writeable else image.copy()  # torch warns of memory that it must not write
-    batch = torch.from_numpy(writable).permute(2, 0, 1).unsqueeze(0)
+    batch = torch.from_numpy(image).permute(2, 0, 1).unsqueeze(0)
     resized = torch.nn.functional.interpolate(
         batch, size=(height, width), mode=method, antialias=True, align_corners=False
     )
@@ -52,4 +52,7 @@ def _fixed_point_torch() -> Any:
         import torch
     except ImportError:
         return None
+    with warnings.catch_warnings():  # torch warns once of memory that is read-only, which decoded images are
+        warnings.simplefilter("ignore")
+        torch.from_numpy(np.frombuffer(b"\x00", np.uint8))
     return torch if torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512") else None
