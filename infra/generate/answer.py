@@ -37,12 +37,15 @@ class Answer:
         self._texts = TokenTexts(model)
         self._tokens: dict[int, list[int]] = {}
 
-    def whole(self, deltas: Sequence[Delta], scores: PromptScores) -> dict[str, Any]:
+    def whole(
+        self, deltas: Sequence[Delta], scores: PromptScores, ec_transfer_params: dict[str, Any] | None
+    ) -> dict[str, Any]:
         """The answer of a request without stream.
 
         Args:
             deltas: one a choice, complete, in the order of their indices.
             scores: the prompt's log-probabilities.
+            ec_transfer_params: where the prompt's encoded items are.
         """
         created = int(time.time())
         choices = [self._choice(delta) for delta in deltas]
@@ -58,7 +61,7 @@ class Answer:
             "mm_placeholders": self._placeholders() if self._request.return_token_ids else None,
             "metrics": None,
             "kv_transfer_params": None,
-            "ec_transfer_params": None,
+            "ec_transfer_params": ec_transfer_params,
             "output_mode": self._request.output_mode,
             "choices": choices,
         }

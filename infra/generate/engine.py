@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 from transformers import PreTrainedModel
 
 from infra.generate.checks import Limits
 from infra.generate.choice import Choice, Delta, Endings
 from infra.generate.choosing import Chooser
+from infra.generate.connector import open_connector
 from infra.generate.constraints import Compiler, Constraint
 from infra.generate.features import Features
 from infra.generate.loading import vocabulary_size
@@ -42,7 +43,7 @@ class Engine:
         self._limits = Limits(
             server.max_model_len, vocabulary_size(model), server.settings.max_logprobs, options.enable_trace_replay
         )
-        self._features = Features(model, server.model.facts.processor)
+        self._features = Features(model, server.model.facts.processor, open_connector(model, server, options))
         self._scheduler = Scheduler(Runner(model, options.max_num_batched_tokens), options.max_num_seqs)
 
     def start(self) -> None:
@@ -153,12 +154,17 @@ class Run:
 
     def __init__(self, scheduler: Scheduler, job: Job) -> None:
         self._scheduler = scheduler
-        self._job = job
+        self.job = job
 
     @property
     def scores(self) -> PromptScores:
         """The prompt's log-probabilities, complete with the first delta."""
-        return self._job.scores
+        return self.job.scores
+
+    @property
+    def ec_transfer_params(self) -> dict[str, Any] | None:
+        """Where the prompt's encoded items are, when this engine passes them on."""
+        return self.job.prompt.ec_transfer_params
 
     async def deltas(self) -> AsyncIterator[Delta]:
         """Every delta of every choice as it comes. Leaving the iterator early ends the request.
@@ -173,8 +179,8 @@ class Run:
             with suppress(RuntimeError):  # the loop has ended, and whoever waited in it
                 loop.call_soon_threadsafe(outputs.put_nowait, output)
 
-        self._scheduler.submit(self._job, emit)
-        left = len(self._job.choices)
+        self._scheduler.submit(self.job, emit)
+        left = len(self.job.choices)
         try:
             while left:
                 output = await outputs.get()
@@ -185,4 +191,4 @@ class Run:
                 yield output
         finally:
             if left:
-                self._scheduler.cancel(self._job)
+                self._scheduler.cancel(self.job)

@@ -11,10 +11,11 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
+from infra.generate.connector import MODALITY, ObjectStoreConnector
 from infra.generate.items import Item, read_item
 from infra.generate.runner import Prompt
 from renderlayer.errors import BadRequest, Unavailable
-from renderlayer.wire.generate import GenerateRequest, MultiModalFeatures
+from renderlayer.wire.generate import GenerateRequest
 
 _PIXELS = {"pixel_values": "preprocessor_config", "pixel_values_videos": "video_preprocessor_config"}
 # The mean and deviation of CLIP's images, which image processors of these families take where no file says otherwise.
@@ -29,11 +30,18 @@ class Features:
     Args:
         model: the model.
         processor: processor configurations by their file's stem, as the bundle has them.
+        connector: where encoder outputs come from and go to, if anywhere.
     """
 
-    def __init__(self, model: PreTrainedModel, processor: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        processor: Mapping[str, Mapping[str, Any]],
+        connector: ObjectStoreConnector | None = None,
+    ) -> None:
         self._model = model
         self._processor = processor
+        self._connector = connector
         self._accepted = frozenset(inspect.signature(model.forward).parameters)
         self._recent: OrderedDict[str, Item] = OrderedDict()
         self._lock = Lock()
@@ -48,7 +56,8 @@ class Features:
         features = request.features
         if features is None or not any(features.mm_hashes.values()):
             return Prompt(request.token_ids)
-        inputs = {name: value for name, value in self._gathered(features).items() if name in self._accepted}
+        items = list(self._items(request))
+        inputs = {name: value for name, value in _gathered(items).items() if name in self._accepted}
         if not inputs:
             raise BadRequest("This model takes no multimodal features.", "features")
         for name in inputs.keys() & _PIXELS.keys():
@@ -56,27 +65,29 @@ class Features:
         kinds = self._kinds(request.token_ids)
         if "token_type_ids" in self._accepted:  # image tokens see each other in both directions (Gemma 3)
             inputs["token_type_ids"] = kinds
-        if not hasattr(self._model.base_model, "get_rope_index"):
-            return Prompt(request.token_ids, inputs)
-        positions, shift = self._positions(request.token_ids, kinds, inputs)
-        return Prompt(request.token_ids, {**inputs, "position_ids": positions}, shift)
+        shift = None
+        if hasattr(self._model.base_model, "get_rope_index"):
+            inputs["position_ids"], shift = self._positions(request.token_ids, kinds, inputs)
+        told = None
+        if self._connector is not None and list(features.mm_hashes) == [MODALITY]:
+            brought = ["pixel_values" in item for item in items]
+            inputs, told = self._connector.exchange(
+                features.mm_hashes[MODALITY], brought, inputs, request.ec_transfer_params
+            )
+        return Prompt(request.token_ids, inputs, shift, told)
 
-    def _gathered(self, features: MultiModalFeatures) -> dict[str, Any]:
-        """All items' fields, joined as their descriptors say."""
-        columns: dict[str, list[Any]] = {}
-        rules: dict[str, tuple[str, int]] = {}
-        for item in self._items(features):
-            for name, field in item.items():
-                columns.setdefault(name, []).append(field.value)
-                rules[name] = (field.kind, field.dim)
-        return {name: _joined(values, *rules[name]) for name, values in columns.items()}
-
-    def _items(self, features: MultiModalFeatures) -> Iterator[Item]:
+    def _items(self, request: GenerateRequest) -> Iterator[Item]:
+        features = request.features
+        assert features is not None
         for modality, hashes in features.mm_hashes.items():
             data = (features.kwargs_data or {}).get(modality) or [None] * len(hashes)
             metadata = (features.mm_metadata or {}).get(modality) or [None] * len(hashes)
             for digest, tensors, facts in zip(hashes, data, metadata, strict=True):
-                yield self._item(digest, tensors, facts)
+                elsewhere = self._connector is not None and self._connector.knows(digest, request.ec_transfer_params)
+                if elsewhere and tensors is None and facts is not None:
+                    yield read_item(facts)
+                else:
+                    yield self._item(digest, tensors, facts)
 
     def _item(self, digest: str, tensors: str | None, facts: str | None) -> Item:
         if tensors is None:
@@ -122,6 +133,17 @@ class Features:
         except (RuntimeError, ValueError, TypeError, IndexError, StopIteration) as error:
             raise BadRequest("The features do not fit the placeholders in token_ids.", "features") from error
         return positions, int(shift)
+
+
+def _gathered(items: Sequence[Item]) -> dict[str, Any]:
+    """All items' fields, joined as their descriptors say."""
+    columns: dict[str, list[Any]] = {}
+    rules: dict[str, tuple[str, int]] = {}
+    for item in items:
+        for name, field in item.items():
+            columns.setdefault(name, []).append(field.value)
+            rules[name] = (field.kind, field.dim)
+    return {name: _joined(values, *rules[name]) for name, values in columns.items()}
 
 
 def _joined(values: list[Any], kind: str, dim: int) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 # Flags of the reference's engine that callers pass by habit, with the number of their values. Accepted, without effect.
 IGNORED: dict[str, int] = {
@@ -37,6 +39,7 @@ class Options:
         dtype: of the weights and the computation; "auto" is float32.
         load_format: "auto", or "dummy" for random weights.
         enable_trace_replay: let requests dictate their tokens (trace_decode_token_ids).
+        ec_transfer_config: encoder-cache connector and role; {} for none.
         middleware: import paths of ASGI middlewares (a class, or a function that wraps an application).
     """
 
@@ -45,6 +48,7 @@ class Options:
     dtype: str = "auto"
     load_format: str = "auto"
     enable_trace_replay: bool = False
+    ec_transfer_config: dict[str, Any] = field(default_factory=dict)
     middleware: list[str] = field(default_factory=list)
 
     @classmethod
@@ -66,6 +70,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--dtype", choices=("auto", "float32", "bfloat16", "float16"), default="auto", help="auto: float32")
     add("--load-format", choices=("auto", "dummy"), default="auto", help="dummy: random weights")
     add("--enable-trace-replay", action="store_true", help="let requests dictate their tokens")
+    add("--ec-transfer-config", type=json.loads, default={}, help="encoder-cache connector and role, as JSON")
     add("--middleware", action="append", default=[], help="import path of an ASGI middleware; repeatable")
     accepted = parser.add_argument_group("accepted for compatibility, without effect")
     for flag, count in IGNORED.items():

@@ -95,7 +95,7 @@ async def whole(run: Run, answer: Answer, request: Request) -> dict[str, Any]:
         await asyncio.wait((gathering, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not gathering.done():
             raise asyncio.CancelledError
-        return answer.whole(gathering.result(), run.scores)
+        return answer.whole(gathering.result(), run.scores, run.ec_transfer_params)
     finally:
         gathering.cancel()
         leaving.cancel()

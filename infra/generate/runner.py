@@ -47,11 +47,13 @@ class Prompt:
         token_ids: expanded ids.
         inputs: keyword arguments of the forward pass (pixel values, grids, position ids).
         shift: see `Context`.
+        ec_transfer_params: where its encoded items are, for the answer; None when they went nowhere.
     """
 
     token_ids: Sequence[int]
     inputs: dict[str, Any] | None = None
     shift: int | None = None
+    ec_transfer_params: dict[str, Any] | None = None
 
 
 class PromptScores:

@@ -28,7 +28,7 @@ class Label:
     length: int
 
     @classmethod
-    def of(cls, data: bytes, fingerprint: str, model: str, length: int) -> Label:
+    def of(cls, data: bytes | bytearray, fingerprint: str, model: str, length: int) -> Label:
         return cls(hashlib.sha256(data).hexdigest(), len(data), fingerprint, model, length)
 
     @classmethod

@@ -47,7 +47,12 @@ class S3Store:
         return _stored(answer)
 
     def put(
-        self, address: Address, data: bytes, sha256: bytes, metadata: Mapping[str, str], replaces: Stored | None = None
+        self,
+        address: Address,
+        data: bytes | bytearray,
+        sha256: bytes,
+        metadata: Mapping[str, str],
+        replaces: Stored | None = None,
     ) -> bool:
         condition = {"IfNoneMatch": "*"} if replaces is None else {"IfMatch": replaces.etag}
         try:

@@ -12,6 +12,8 @@ from renderlayer.references.flights import Flights
 from renderlayer.references.label import Label, flaw
 from renderlayer.references.store import ObjectStore, Stored
 
+Data = bytes | bytearray
+
 _DAY = 86_400
 _ROUNDS = 3
 
@@ -29,7 +31,7 @@ class Content:
     fingerprint: str
     name: str
     length: int
-    compute: Callable[[], bytes]
+    compute: Callable[[], Data]
 
 
 class Shelf:
@@ -51,9 +53,9 @@ class Shelf:
         self._model = model
         self._old = days * _DAY / 2
         self._clock = clock
-        self._flights: Flights[Address | bytes] = Flights()
+        self._flights: Flights[Address | Data] = Flights()
 
-    def keep(self, content: Content, bring_up_to: int = 0) -> Address | bytes:
+    def keep(self, content: Content, bring_up_to: int = 0) -> Address | Data:
         """See to it that the content is on the shelf.
 
         Args:
@@ -69,8 +71,8 @@ class Shelf:
         address = self._place.address(content.fingerprint, content.name)
         return self._flights.join(f"{bring_up_to} {address}", lambda: self._kept(address, content, bring_up_to))
 
-    def _kept(self, address: Address, content: Content, bring_up_to: int) -> Address | bytes:
-        data: bytes | None = None
+    def _kept(self, address: Address, content: Content, bring_up_to: int) -> Address | Data:
+        data: Data | None = None
         for _ in range(_ROUNDS):
             stored = self._store.describe(address)
             sound = stored is not None and flaw(stored, address.fingerprint) is None
@@ -88,7 +90,7 @@ class Shelf:
         """Whether the object is young enough, or could be renewed; False when it is gone meanwhile."""
         return self._clock() - stored.modified < self._old or self._store.renew(address, stored)
 
-    def _put(self, address: Address, data: bytes, length: int, flawed: Stored | None) -> bool:
+    def _put(self, address: Address, data: Data, length: int, flawed: Stored | None) -> bool:
         """Write, in place of a flawed object if there is one; False when somebody else was first: look again."""
         label = Label.of(data, address.fingerprint, self._model, length)
         return self._store.put(address, data, bytes.fromhex(label.sha256), label.metadata(), flawed)

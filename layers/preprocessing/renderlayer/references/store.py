@@ -43,7 +43,12 @@ class ObjectStore(Protocol):
         """What is known of an object; None when there is none."""
 
     def put(
-        self, address: Address, data: bytes, sha256: bytes, metadata: Mapping[str, str], replaces: Stored | None = None
+        self,
+        address: Address,
+        data: bytes | bytearray,
+        sha256: bytes,
+        metadata: Mapping[str, str],
+        replaces: Stored | None = None,
     ) -> bool:
         """Write an object at once and as a whole, or not at all.
 

@@ -10,7 +10,7 @@ from typing import Any
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.payload import Slot, Writer, inline
-from renderlayer.references.address import Place, place_of
+from renderlayer.references.address import Address, Place, place_of
 from renderlayer.references.s3 import S3Store
 from renderlayer.references.shelf import Content, Shelf
 from renderlayer.settings import Settings
@@ -44,7 +44,7 @@ def referring(shelf: Shelf, share: int = 0) -> Writer:
         from pybase64 import b64encode_as_string
 
         kept = shelf.keep(Content(slot.fingerprint, slot.mm_hash, slot.length, slot.compute), share // 4 * 3)
-        return str(b64encode_as_string(kept)) if isinstance(kept, bytes) else str(kept)
+        return str(kept) if isinstance(kept, Address) else str(b64encode_as_string(kept))
 
     return write
 

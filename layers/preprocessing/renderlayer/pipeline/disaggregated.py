@@ -1,0 +1,135 @@
+"""Encode, prefill and decode on engines of their own: the three calls of a coordinator (wire.md 4.9).
+
+Encode gets one request an image, with its payload (inline or by reference), and answers where the embedding is
+(`ec_transfer_params`); prefill gets the whole prompt with the metadata and those coordinates, and answers where the
+key-value cache is (`kv_transfer_params`); decode gets both and generates. Pixels travel to the encode engine alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from renderlayer.errors import BadGateway, BadRequest
+from renderlayer.pipeline.engine import Engine
+
+Json = dict[str, Any]
+
+ENCODES = 8
+"""Encode calls of one request at a time."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Who does what; one engine may play several roles."""
+
+    encode: Engine
+    prefill: Engine
+    decode: Engine
+
+
+def disaggregated(rendered: Json, roles: Roles) -> Json | Iterator[Json]:
+    """Generate from a rendered request.
+
+    Args:
+        rendered: a GenerateRequest with its payloads or references (`mm_payload` other than "none").
+
+    Returns:
+        The decode engine's answer; for `"stream": true` its events.
+
+    Raises:
+        BadRequest: an item has neither payload nor metadata.
+        EngineError, Unavailable: what an engine answered, such as 424 for a payload that is gone.
+        BadGateway: an engine is not set up for its role.
+    """
+    coordinates = _encoded(encode_requests(rendered), roles.encode)
+    answer = roles.prefill.generate(prefill_request(rendered, coordinates))
+    request = decode_request(rendered, coordinates, answer.get("kv_transfer_params"))
+    return roles.decode.stream(request) if rendered.get("stream") else roles.decode.generate(request)
+
+
+def encode_requests(rendered: Json) -> list[Json]:
+    """One request for each different item: the prompt's first token and the item's placeholder."""
+    requests: dict[str, Json] = {}
+    for modality, at, mm_hash in _items(rendered):
+        place = rendered["features"]["mm_placeholders"][modality][at]
+        start, end = place["offset"], place["offset"] + place["length"]
+        entries = {
+            "mm_hashes": mm_hash,
+            "mm_placeholders": {**place, "offset": 1},
+            "kwargs_data": _entry(rendered, "kwargs_data", modality, at),
+            "mm_metadata": _entry(rendered, "mm_metadata", modality, at),
+        }
+        if entries["kwargs_data"] is None:
+            raise BadRequest(f"features.kwargs_data.{modality}[{at}] is needed to encode the item.", "features")
+        requests[mm_hash] = {
+            "request_id": f"{rendered['request_id']}-encode-{len(requests)}",
+            "model": rendered.get("model"),
+            "token_ids": rendered["token_ids"][:1] + rendered["token_ids"][start:end],
+            "features": {
+                name: {modality: [entry]} for name, entry in entries.items() if name != "mm_metadata" or entry
+            },
+            "sampling_params": {"max_tokens": 1},
+        }
+    return list(requests.values())
+
+
+def prefill_request(rendered: Json, coordinates: Json) -> Json:
+    """The whole prompt, for one token; the cache that it leaves is meant for another engine."""
+    return {
+        **_without_pixels(rendered, coordinates),
+        "sampling_params": {"max_tokens": 1},
+        "output_mode": "tokens",
+        "stream": False,
+        "stream_options": None,
+        "kv_transfer_params": {"do_remote_decode": True, "do_remote_prefill": False},
+    }
+
+
+def decode_request(rendered: Json, coordinates: Json, cache: Json | None) -> Json:
+    """The request itself; where the prefill engine has no connector, this one computes the prompt again."""
+    given = rendered.get("kv_transfer_params") or {}
+    handed_over = {**given, **cache, "do_remote_decode": False, "do_remote_prefill": True} if cache else None
+    return {
+        **_without_pixels(rendered, coordinates),
+        "kv_transfer_params": handed_over or rendered.get("kv_transfer_params"),
+    }
+
+
+def _encoded(requests: list[Json], engine: Engine) -> Json:
+    """Where the embeddings are, by hash."""
+    if not requests:
+        return {}
+    with ThreadPoolExecutor(min(ENCODES, len(requests)), thread_name_prefix="encode") as pool:
+        answers = list(pool.map(engine.generate, requests))
+    coordinates: Json = {}
+    for answer in answers:
+        coordinates |= answer.get("ec_transfer_params") or {}
+    if len(coordinates) < len(requests):
+        raise BadGateway("The encode engine gave no ec_transfer_params: it needs an encoder-cache connector.")
+    return coordinates
+
+
+def _without_pixels(rendered: Json, coordinates: Json) -> Json:
+    """The request with metadata for payloads. An item without metadata is known to the engine by its hash alone."""
+    if not coordinates:
+        return rendered
+    return {
+        **rendered,
+        "features": {**rendered["features"], "kwargs_data": None},
+        "ec_transfer_params": {**(rendered.get("ec_transfer_params") or {}), **coordinates},
+    }
+
+
+def _items(rendered: Json) -> Iterator[tuple[str, int, str]]:
+    """(modality, index, hash) of each item."""
+    for modality, hashes in ((rendered.get("features") or {}).get("mm_hashes") or {}).items():
+        for at, mm_hash in enumerate(hashes):
+            yield modality, at, mm_hash
+
+
+def _entry(rendered: Json, name: str, modality: str, at: int) -> Any:
+    entries = ((rendered["features"].get(name) or {}).get(modality)) or []
+    return entries[at] if at < len(entries) else None

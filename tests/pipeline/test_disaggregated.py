@@ -1,0 +1,134 @@
+"""Encode, prefill and decode on three engines, with object storage between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from renderlayer.errors import BadGateway, BadRequest
+from renderlayer.pipeline.disaggregated import (
+    Roles,
+    decode_request,
+    disaggregated,
+    encode_requests,
+    prefill_request,
+)
+from renderlayer.pipeline.engine import EngineError
+from renderlayer.references.address import Address
+from renderlayer.render.server import Server
+from tests.references.conftest import faulty, faulty_store, place, s3, s3_url, store, vision, vision_folder
+from tests.references.embedded import connector, engine, one_thread
+from tests.references.test_engine import FIRST, SECOND, render
+
+__all__ = ["faulty", "faulty_store", "one_thread", "place", "s3", "s3_url", "store", "vision", "vision_folder"]
+
+
+@pytest.fixture
+def server(vision: Callable[..., Server]) -> Server:
+    return vision()
+
+
+@pytest.fixture
+def roles(vision_folder: Path, server: Server) -> Iterator[Roles]:
+    with ExitStack() as stack:
+        producer = stack.enter_context(engine(vision_folder, server, **connector("ec_producer")))
+        consumer = stack.enter_context(engine(vision_folder, server, **connector("ec_consumer")))
+        yield Roles(encode=producer, prefill=consumer, decode=consumer)
+
+
+def test_the_same_answer_as_one_engine(server: Server, roles: Roles) -> None:
+    for urls in ((FIRST, SECOND), (FIRST, FIRST)):
+        rendered = render(server, "reference", *urls)
+        whole = roles.encode.generate(rendered)["choices"]
+        answer = disaggregated(rendered, roles)
+        assert isinstance(answer, dict)
+        assert answer["choices"] == whole
+        events = disaggregated({**rendered, "stream": True}, roles)
+        assert not isinstance(events, dict)
+        tokens = [token for event in events for choice in event["choices"] for token in choice["token_ids"]]
+        assert tokens == whole[0]["token_ids"]
+
+
+def test_text_needs_no_encoding(server: Server, roles: Roles) -> None:
+    rendered = render(server, "reference")
+    answer = disaggregated(rendered, roles)
+    assert isinstance(answer, dict)
+    assert answer["choices"] == roles.decode.generate(rendered)["choices"]
+
+
+def test_what_each_engine_is_sent(server: Server) -> None:
+    rendered = render(server, "reference", FIRST, SECOND, FIRST)
+    features, ids = rendered["features"], rendered["token_ids"]
+    first, second = encode_requests(rendered)
+    assert first["features"]["kwargs_data"] == {"image": features["kwargs_data"]["image"][:1]}
+    assert second["features"]["mm_hashes"] == {"image": features["mm_hashes"]["image"][1:2]}
+    place = features["mm_placeholders"]["image"][1]
+    assert second["features"]["mm_placeholders"] == {"image": [{"offset": 1, "length": place["length"]}]}
+    assert second["token_ids"] == [ids[0], *ids[place["offset"] : place["offset"] + place["length"]]]
+    assert second["sampling_params"] == {"max_tokens": 1}
+    coordinates = {mm_hash: {"peer": 1} for mm_hash in features["mm_hashes"]["image"]}
+    prefill = prefill_request(rendered, coordinates)
+    assert prefill["features"] == {**features, "kwargs_data": None}
+    assert prefill["ec_transfer_params"] == coordinates
+    assert prefill["kv_transfer_params"] == {"do_remote_decode": True, "do_remote_prefill": False}
+    cache = {"remote_block_ids": [[1]], "do_remote_decode": True}
+    decode = decode_request(rendered, coordinates, cache)
+    handed_over = {"remote_block_ids": [[1]], "do_remote_decode": False, "do_remote_prefill": True}
+    assert decode["kv_transfer_params"] == handed_over
+    assert decode["sampling_params"] == rendered["sampling_params"]
+
+
+def test_metadata_alone_is_refused(server: Server, roles: Roles) -> None:
+    rendered = render(server, "reference", FIRST)
+    rendered["features"]["kwargs_data"] = None
+    with pytest.raises(EngineError, match="metadata-only multimodal items require ec_transfer_params"):
+        roles.prefill.generate(rendered)
+    with pytest.raises(BadRequest, match=r"features\.kwargs_data\.image\[0\] is needed"):
+        disaggregated(rendered, roles)
+
+
+def test_an_engine_without_a_connector(server: Server, roles: Roles) -> None:
+    with pytest.raises(BadGateway, match="encoder-cache connector"):
+        disaggregated(render(server, "reference", FIRST), Roles(roles.decode, roles.prefill, roles.decode))
+
+
+@pytest.mark.parametrize(
+    ("uri", "status"), [("s3://elsewhere/references/embeddings/embedding/n", 400), ("nothing", 400), ("{gone}", 424)]
+)
+def test_embeddings_that_cannot_be_loaded(server: Server, roles: Roles, s3: Any, uri: str, status: int) -> None:
+    rendered = render(server, "reference", FIRST)
+    (request,) = encode_requests(rendered)
+    ((mm_hash, coordinates),) = roles.encode.generate(request)["ec_transfer_params"].items()
+    address = Address.parse(coordinates["uri"])
+    s3.delete_object(Bucket=address.bucket, Key=address.key)
+    told = {mm_hash: {**coordinates, "uri": uri.format(gone=address)}}
+    with pytest.raises(EngineError) as caught:
+        roles.prefill.generate(prefill_request(rendered, told))
+    assert caught.value.status == status
+
+
+def test_the_prefill_engine_sees_no_pixels(server: Server, roles: Roles, s3: Any) -> None:
+    """The payload is deleted once it is encoded."""
+    rendered = render(server, "reference", FIRST)
+    (request,) = encode_requests(rendered)
+    coordinates = roles.encode.generate(request)["ec_transfer_params"]
+    payload = Address.parse(rendered["features"]["kwargs_data"]["image"][0])
+    s3.delete_object(Bucket=payload.bucket, Key=payload.key)
+    answer = roles.decode.generate(decode_request(rendered, coordinates, None))
+    assert answer["choices"] == roles.encode.generate(render(server, "tensors", FIRST))["choices"]
+
+
+def test_some_images_encoded_elsewhere_and_some_here(server: Server, roles: Roles) -> None:
+    rendered = render(server, "reference", FIRST, SECOND)
+    whole = roles.encode.generate(rendered)["choices"]
+    coordinates = roles.encode.generate(encode_requests(rendered)[1])["ec_transfer_params"]
+    mixed = {**rendered, "ec_transfer_params": coordinates}
+    mixed["features"] = {
+        **rendered["features"],
+        "kwargs_data": {"image": [rendered["features"]["kwargs_data"]["image"][0], None]},
+    }
+    assert roles.decode.generate(mixed)["choices"] == whole
