@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from renderlayer.bundle.utf8 import require_utf8
+
 Encode = Callable[[str], list[int]]
 
 PLAIN_FILE = "plain.kitoken"
@@ -45,6 +47,7 @@ class PlainEncoder:
             self._pattern = re.compile("|".join(map(re.escape, self._added())) or r"(?!)")
         if not self._pattern.search(text):
             return self._encode(text)
+        require_utf8(text)
         with self._lock:
             if self._plain is None:
                 self._plain = self._load()
@@ -52,6 +55,7 @@ class PlainEncoder:
 
     def _load(self) -> Encode:
         file = self._folder / PLAIN_FILE
+        self._encode("")  # waits for the tokenizer's own engine, whose thread must be the one that imports kitoken
         if file.is_file():
             from kitoken import Kitoken
 

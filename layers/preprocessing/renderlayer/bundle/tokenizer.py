@@ -15,6 +15,7 @@ from typing import Any
 
 from renderlayer.bundle.background import Background
 from renderlayer.bundle.plain import PlainEncoder
+from renderlayer.bundle.utf8 import require_utf8
 from renderlayer.bundle.vocabulary import Vocabulary
 from renderlayer.errors import BadRequest
 
@@ -59,10 +60,7 @@ class Tokenizer:
         Raises:
             BadRequest: the text holds a lone surrogate.
         """
-        try:
-            ids = self._encoder(text)(text)
-        except UnicodeEncodeError as error:
-            raise BadRequest(str(error)) from error
+        ids = self._encoder(text)(text)
         if not add_special_tokens:
             return ids
         return [*self.prefix_ids, *ids, *self.suffix_ids]
@@ -75,7 +73,7 @@ class Tokenizer:
         Raises:
             BadRequest: the text holds a lone surrogate.
         """
-        _refuse_surrogates(text)
+        require_utf8(text)
         encoding = self.reference.encode(text, add_special_tokens=add_special_tokens)
         return encoding.ids, encoding.offsets
 
@@ -103,11 +101,18 @@ class Tokenizer:
             from kitoken import Kitoken
 
             encode = Kitoken.from_file(str(file)).encode
-            return lambda text: encode(text, True)
+
+            def encode_text(text: str) -> list[int]:
+                try:
+                    return encode(text, True)
+                except UnicodeEncodeError as error:
+                    raise BadRequest(str(error)) from error
+
+            return encode_text
         return self._encode_with_reference
 
     def _encode_with_reference(self, text: str) -> list[int]:
-        _refuse_surrogates(text)
+        require_utf8(text)
         return self.reference.encode(text, add_special_tokens=False).ids  # type: ignore[no-any-return]
 
     def _encoder(self, text: str) -> Encode:
@@ -134,7 +139,7 @@ class Tokenizer:
         encode = fastokens.Tokenizer.from_file(str(self._file)).encode
 
         def fast(text: str) -> list[int]:
-            _refuse_surrogates(text)
+            require_utf8(text)
             return encode(text).ids  # type: ignore[no-any-return]
 
         return fast
@@ -162,7 +167,3 @@ def join_pieces(reference: Any, pieces: Sequence[str]) -> str:
     if reference.decoder is None:
         return " ".join(pieces)
     return str(reference.decoder.decode(list(pieces)))
-
-
-def _refuse_surrogates(text: str) -> None:
-    text.encode()

@@ -1,0 +1,172 @@
+"""Packing tokenizers in Mistral's own forms, `tekken.json` and `tokenizer.model.v*` (wire.md 3.7).
+
+They become a Hugging Face tokenizer that is proved equal to mistral-common's. Its file has no added tokens, since
+mistral-common never reads a control token out of a text; the vocabulary table knows them as special.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from renderlayer.bundle.decoding import byte_level_piece
+from renderlayer.bundle.pack.source import ModelSource
+from renderlayer.errors import ConfigurationError
+
+VISIBLE = ("[TOOL_CALLS]", "[ARGS]", "[THINK]", "[/THINK]")
+"""Control tokens that stay in decoded text, because parsers look for them."""
+_NAMED = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+_SPACE = "▁"
+
+
+class MistralTokenizers(NamedTuple):
+    """What is packed of a Mistral tokenizer.
+
+    Attributes:
+        full: a `tokenizers.Tokenizer` that knows the control tokens.
+        encoder: one that reads every text as text; it is the bundle's tokenizer.json.
+        options: what the renderer needs to know (`Facts.renderer_options`).
+    """
+
+    full: Any
+    encoder: Any
+    options: dict[str, Any]
+
+
+def mistral_file(source: ModelSource) -> Path | None:
+    """The tokenizer file in Mistral's form, if the model has one."""
+    candidates = [source.folder / "tekken.json", *sorted(source.folder.glob("tokenizer.model.v*"), reverse=True)]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def named_mistral_tokens(full: Any) -> dict[str, str]:
+    """Named special tokens that the vocabulary has, sorted by name."""
+    return dict(sorted((name, text) for name, text in _NAMED.items() if full.token_to_id(text) is not None))
+
+
+def build_mistral(source: ModelSource, out: Path, texts: Sequence[str]) -> MistralTokenizers:
+    """Write the bundle's tokenizer.json and prove it.
+
+    Args:
+        texts: what it is compared with mistral-common on.
+
+    Raises:
+        ConfigurationError: mistral-common is not installed, cannot read the file, or encodes otherwise.
+    """
+    from tokenizers import Tokenizer
+
+    file = mistral_file(source)
+    assert file is not None
+    theirs = _load(source, file)
+    content = _tekken(json.loads(file.read_bytes())) if file.suffix == ".json" else _sentencepiece(theirs)
+    controls = {theirs.id_to_piece(token_id): token_id for token_id in sorted(theirs.special_ids)}
+    vocabulary = content["model"]["vocab"]
+    if controls.keys() & vocabulary.keys():
+        raise ConfigurationError(f"{source.name} cannot be packed: a control token is a piece of its vocabulary, too")
+    vocabulary |= controls
+    bare = {"version": "1.0", "added_tokens": [], "post_processor": _with_bos(theirs), **content}
+    (out / "tokenizer.json").write_text(json.dumps(bare, ensure_ascii=False), encoding="utf-8")
+    encoder = Tokenizer.from_str(json.dumps(bare))
+    full = Tokenizer.from_str(json.dumps({**bare, "added_tokens": [_added(*row) for row in controls.items()]}))
+    for text, encoding in zip(texts, encoder.encode_batch(texts, add_special_tokens=False), strict=True):
+        if encoding.ids != theirs.encode(text, bos=False, eos=False):
+            raise ConfigurationError(f"{source.name} cannot be packed: mistral-common encodes {text[:80]!r} otherwise")
+    return MistralTokenizers(full, encoder, _options(theirs))
+
+
+def _load(source: ModelSource, file: Path) -> Any:
+    """mistral-common's tokenizer of a file, without its instructions."""
+    try:
+        from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
+    except ImportError as error:
+        raise ConfigurationError(
+            f"{source.name} has a tokenizer of the family mistral, whose prompts mistral-common writes, and that is "
+            "not installed: pip install 'renderlayer[dialects]'"
+        ) from error
+    try:
+        return MistralTokenizer.from_file(file).instruct_tokenizer.tokenizer
+    except Exception as error:
+        raise ConfigurationError(f"{source.name} cannot be packed: mistral-common says: {error}") from error
+
+
+def _options(theirs: Any) -> dict[str, Any]:
+    settings = theirs.model_settings_builder
+    return {
+        "version": theirs.version.value,
+        "model_settings": None if settings is None else settings.model_dump(mode="json"),
+    }
+
+
+def _tekken(content: dict[str, Any]) -> dict[str, Any]:
+    """Byte-level BPE: a piece's rank is its priority, and its id behind the control tokens."""
+    config = content["config"]
+    shift, size = config["default_num_special_tokens"], config["default_vocab_size"]
+    pieces = [byte_level_piece(base64.b64decode(row["token_bytes"])) for row in content["vocab"][: size - shift]]
+    ranks = {piece: rank for rank, piece in enumerate(pieces)}
+    split = {"type": "Split", "pattern": {"Regex": config["pattern"]}, "behavior": "Isolated", "invert": False}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    return {
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, level]},
+        "decoder": level,
+        "model": {
+            "type": "BPE",
+            "vocab": {piece: rank + shift for piece, rank in ranks.items()},
+            "merges": _merges(ranks),
+        },
+    }
+
+
+def _sentencepiece(theirs: Any) -> dict[str, Any]:
+    """BPE over characters with a leading space, and bytes for those that the vocabulary lacks."""
+    size, control = theirs.n_words, theirs.special_ids
+    vocabulary = {theirs.id_to_piece(token_id): token_id for token_id in range(size) if token_id not in control}
+    symbols = {piece: token_id for piece, token_id in vocabulary.items() if not piece.startswith("<0x")}
+    space = {"type": "Replace", "pattern": {"String": " "}, "content": _SPACE}
+    back = {"type": "Replace", "pattern": {"String": _SPACE}, "content": " "}
+    strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+    return {
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": _SPACE}, space]},
+        "pre_tokenizer": None,
+        "decoder": {"type": "Sequence", "decoders": [back, {"type": "ByteFallback"}, {"type": "Fuse"}, strip]},
+        "model": {
+            "type": "BPE",
+            "vocab": vocabulary,
+            "merges": _merges(symbols),
+            "unk_token": "<unk>",
+            "fuse_unk": True,
+            "byte_fallback": True,
+        },
+    }
+
+
+def _merges(ranks: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Every way to put a piece together from two others; what makes a piece of lower rank comes first."""
+    return list(_pairs(sorted(ranks, key=ranks.__getitem__), ranks))
+
+
+def _pairs(pieces: Iterable[str], known: Mapping[str, int]) -> Iterable[tuple[str, str]]:
+    for piece in pieces:
+        for cut in range(1, len(piece)):
+            if piece[:cut] in known and piece[cut:] in known:
+                yield piece[:cut], piece[cut:]
+
+
+def _with_bos(theirs: Any) -> dict[str, Any]:
+    """A post-processor that puts BOS in front."""
+    bos, text = "<s>", {"Sequence": {"id": "A", "type_id": 0}}
+    start = {"SpecialToken": {"id": bos, "type_id": 0}}
+    return {
+        "type": "TemplateProcessing",
+        "single": [start, text],
+        "pair": [start, text, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {bos: {"id": bos, "ids": [theirs.bos_id], "tokens": [bos]}},
+    }
+
+
+def _added(text: str, token_id: int) -> dict[str, Any]:
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    return {"id": token_id, "content": text, "special": text not in VISIBLE, **flags}
