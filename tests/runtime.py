@@ -65,6 +65,7 @@ class Function:
         self._environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(ROOT / "layers/preprocessing"), str(ROOT)]),
+            "PYTHONDONTWRITEBYTECODE": "",  # a layer holds bytecode
             "AWS_LAMBDA_FUNCTION_NAME": "bench",
             "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._server.server_port}",
             **(environment or {}),
@@ -105,6 +106,11 @@ class Function:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) / 1024
+
+    def processor_seconds(self) -> float:
+        """Processor time that the process has used so far, its threads together (Linux)."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(") ")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _read(self) -> None:
         assert self._process.stdout is not None

@@ -19,9 +19,10 @@ WARM = 100
 
 @dataclass(frozen=True)
 class Cold:
-    """Milliseconds from process start to first answer, the median of several, and the memory held then."""
+    """From process start to first answer, the median of several: time, processor time, and the most memory held."""
 
     milliseconds: float
+    processor: float
     megabytes: float
 
 
@@ -37,12 +38,14 @@ def cold(handlers: Mapping[str, tuple[str, dict[str, str], dict[str, Any]]]) -> 
             with Function(handler, environment) as function:
                 outcome = require(function.invoke(event))
                 milliseconds = (outcome.ended - function.started) * 1e3
-                taken[name].append(Cold(milliseconds, function.peak_megabytes()))
+                taken[name].append(Cold(milliseconds, function.processor_seconds() * 1e3, function.peak_megabytes()))
     return {
         name: Cold(
-            statistics.median(each.milliseconds for each in several[1:]), max(each.megabytes for each in several)
+            statistics.median(each.milliseconds for each in starts[1:]),
+            statistics.median(each.processor for each in starts[1:]),
+            max(each.megabytes for each in starts),
         )
-        for name, several in taken.items()
+        for name, starts in taken.items()
     }
 
 
