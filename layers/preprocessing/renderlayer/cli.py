@@ -66,9 +66,18 @@ def _serve(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _settings(arguments: argparse.Namespace) -> int:
+    from renderlayer.settings import table
+
+    for variable, flag, default, about in table():
+        print(f"| `{variable}` | `{flag}` | `{default}` | {about} |")
+    return 0
+
+
 COMMANDS = (
     Command("pack", "make a bundle of a model", _pack_arguments, _pack),
     Command("inspect", "show what is in a bundle", _inspect_arguments, _inspect),
+    Command("settings", "list every setting: variable, flag, default, meaning", lambda parser: None, _settings),
     Command("serve", "serve a bundle, a model folder or a Hub id over HTTP", _serve_arguments, _serve),
 )
 

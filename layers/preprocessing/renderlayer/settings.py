@@ -177,11 +177,12 @@ def add_flags(parser: argparse.ArgumentParser, positional_model: bool = True) ->
         elif kind == "list":
             parser.add_argument(flag, dest=row.name, nargs="+", metavar="VALUE", help=about)
         else:
-            parser.add_argument(flag, dest=row.name, type=_flag_type(row.name, kind), metavar=kind.upper(), help=about)
+            shown = "|".join(filter(None, row.metadata["choices"])) or kind.upper()
+            parser.add_argument(flag, dest=row.name, type=_flag_type(row.name, kind), metavar=shown, help=about)
 
 
 def table() -> Sequence[tuple[str, str, str, str]]:
-    """Rows (variable, flag, default, meaning) for the README and `renderlayer settings`."""
+    """Rows (variable, flag, default, meaning), as the README and `renderlayer settings` show them."""
     defaults = Settings()
     return [
         (
