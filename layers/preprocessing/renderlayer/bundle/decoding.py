@@ -34,6 +34,7 @@ def _byte_of_character() -> dict[int, int]:
 
 
 _BYTES = _byte_of_character()
+_CHARACTERS = {byte: chr(code) for code, byte in _BYTES.items() if byte < 256}
 
 
 @lru_cache(maxsize=1 << 16)
@@ -43,6 +44,11 @@ def byte_level_bytes(piece: str) -> bytes:
         return piece.translate(_BYTES).encode("latin-1")
     except UnicodeEncodeError:
         return piece.encode()
+
+
+def byte_level_piece(data: bytes) -> str:
+    """The byte-level piece that stands for `data`."""
+    return "".join(map(_CHARACTERS.__getitem__, data))
 
 
 def byte_level(pieces: Sequence[str]) -> str:

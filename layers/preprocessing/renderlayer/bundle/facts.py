@@ -33,6 +33,8 @@ class Facts:
     """Whether prompts are harmony's (wire.md 3.8)."""
     renderer: str
     """What writes the prompts where no template does (wire.md 3.7); "": a chat template."""
+    renderer_options: dict[str, Any]
+    """What that renderer needs to know of the model."""
     tokenizer_engine: str
     template_engine: str
     """Of the model's template without tools; "" when it has none."""

@@ -14,12 +14,12 @@ from typing import Any
 from renderlayer import __version__
 from renderlayer.bundle.model import FORMAT, MANIFEST
 from renderlayer.bundle.pack.facts import describe_facts
-from renderlayer.bundle.pack.families import check_supported, renderer_of
+from renderlayer.bundle.pack.families import check_supported, keeps_texts
 from renderlayer.bundle.pack.plain import describe_plain
+from renderlayer.bundle.pack.reference import reference_of
 from renderlayer.bundle.pack.source import ModelSource, find_source
-from renderlayer.bundle.pack.special_tokens import named_tokens, unnamed_tokens
 from renderlayer.bundle.pack.templates import describe_templates
-from renderlayer.bundle.pack.tokenizer import build_reference, describe_engine, proof_texts
+from renderlayer.bundle.pack.tokenizer import describe_engine, proof_texts
 from renderlayer.bundle.pack.vocabulary import describe_decoder, proof_ids, write_vocabulary
 from renderlayer.errors import ConfigurationError
 
@@ -74,21 +74,19 @@ def packer_versions() -> dict[str, str]:
 
 
 def _write(source: ModelSource, out: Path, fastokens: bool) -> None:
-    reference = build_reference(source, out)
-    texts = proof_texts(reference)
-    expected = [encoding.ids for encoding in reference.encode_batch(texts, add_special_tokens=False)]
-    vocabulary = describe_decoder(reference, proof_ids(reference, expected))
-    tokenizer = describe_engine(reference, out, vocabulary["decoder"], texts, expected, fastokens)
-    if renderer_of(source):
+    reference = reference_of(source, out)
+    full, encoder = reference.full, reference.encoder
+    texts = proof_texts(full)
+    expected = [encoding.ids for encoding in encoder.encode_batch(texts, add_special_tokens=False)]
+    vocabulary = describe_decoder(full, proof_ids(full, expected))
+    tokenizer = describe_engine(encoder, out, vocabulary["decoder"], texts, expected, fastokens)
+    if keeps_texts(source):
         tokenizer["plain"] = describe_plain(out, texts)
-    special = named_tokens(source)
-    longest = write_vocabulary(
-        out / "vocabulary.bin", reference, vocabulary["decoder"], [*special.values(), *unnamed_tokens(source)]
-    )
-    templates = describe_templates(source, special, out)
+    longest = write_vocabulary(out / "vocabulary.bin", full, vocabulary["decoder"], reference.special)
+    templates = describe_templates(source, reference.named, out)
     manifest: dict[str, Any] = {
         "format": FORMAT,
-        "facts": describe_facts(source, reference, special, tokenizer, templates, longest, packer_versions()),
+        "facts": describe_facts(source, reference, tokenizer, templates, longest, packer_versions()),
         "tokenizer": tokenizer,
         "vocabulary": vocabulary,
         "templates": templates,

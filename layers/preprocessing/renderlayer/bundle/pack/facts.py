@@ -6,6 +6,7 @@ from typing import Any
 
 from renderlayer.bundle.pack.families import is_harmony, renderer_of, suitable_parsers
 from renderlayer.bundle.pack.limits import derive_max_model_len, text_config
+from renderlayer.bundle.pack.reference import Reference
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.bundle.pack.templates import processor_template, tokenizer_templates
 from renderlayer.bundle.templates import DEFAULT
@@ -13,8 +14,7 @@ from renderlayer.bundle.templates import DEFAULT
 
 def describe_facts(
     source: ModelSource,
-    reference: Any,
-    special_tokens: dict[str, str],
+    reference: Reference,
     tokenizer: dict[str, Any],
     templates: dict[str, Any],
     longest_token: int,
@@ -23,24 +23,25 @@ def describe_facts(
     """The `facts` object of `bundle.json` (`renderlayer.bundle.facts`)."""
     texts = [*tokenizer_templates(source).values(), processor_template(source) or ""]
     tool_parser, reasoning_parser = suitable_parsers(
-        source, texts, lambda text: reference.token_to_id(text) is not None
+        source, texts, lambda text: reference.full.token_to_id(text) is not None
     )
     main = templates["processor"] or templates["named"].get(DEFAULT) or {}
-    eos = special_tokens.get("eos_token")
+    eos = reference.named.get("eos_token")
     return {
         "name": source.name,
         "model_type": source.config.get("model_type", ""),
         "architectures": source.config.get("architectures") or [],
         "max_model_len": derive_max_model_len(source.config),
         "generation_config": source.json("generation_config.json"),
-        "eos_token_id": reference.token_to_id(eos) if eos else None,
+        "eos_token_id": reference.full.token_to_id(eos) if eos else None,
         "eos_token_ids": _eos_ids(source),
-        "special_tokens": special_tokens,
+        "special_tokens": reference.named,
         "content_format": main.get("content_format", "string"),
         "tool_parser": tool_parser,
         "reasoning_parser": reasoning_parser,
         "harmony": is_harmony(source),
         "renderer": renderer_of(source),
+        "renderer_options": reference.options,
         "tokenizer_engine": tokenizer["engine"],
         "template_engine": main.get("engine", ""),
         "longest_token": longest_token,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.errors import ConfigurationError
 
+HARMONY, MISTRAL = "harmony", "mistral"
 _UNSUPPORTED = {
     "Alpamayo2Super": "alpamayo2_super, which needs a tokenizer of its own",
     "DeepseekV32": "deepseek_v32, whose prompts come from a program instead of a chat template",
@@ -79,11 +81,6 @@ def check_supported(source: ModelSource) -> None:
         for start, reason in _UNSUPPORTED.items():
             if architecture.startswith(start):
                 raise ConfigurationError(f"{source.name} cannot be packed: it belongs to the family {reason}")
-    if (source.folder / "tekken.json").is_file() and not (source.folder / "tokenizer.json").is_file():
-        raise ConfigurationError(
-            f"{source.name} cannot be packed: it belongs to the family mistral, whose prompts are written by "
-            "mistral-common, and has no tokenizer.json"
-        )
 
 
 def is_harmony(source: ModelSource) -> bool:
@@ -93,7 +90,20 @@ def is_harmony(source: ModelSource) -> bool:
 
 def renderer_of(source: ModelSource) -> str:
     """What writes the prompts of a family without a template; "" where a template does (wire.md 3.7)."""
-    return "harmony" if is_harmony(source) else ""
+    if is_harmony(source):
+        return HARMONY
+    return MISTRAL if mistral_file(source) else ""
+
+
+def keeps_texts(source: ModelSource) -> bool:
+    """Whether the renderer encodes texts apart from special tokens, with a tokenizer that would recognise them."""
+    return renderer_of(source) == HARMONY
+
+
+def mistral_file(source: ModelSource) -> Path | None:
+    """The tokenizer file in Mistral's own form, if the model has one."""
+    candidates = [source.folder / "tekken.json", *sorted(source.folder.glob("tokenizer.model.v*"), reverse=True)]
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def suitable_parsers(source: ModelSource, templates: Sequence[str], is_token: Callable[[str], bool]) -> tuple[str, str]:
@@ -105,6 +115,8 @@ def suitable_parsers(source: ModelSource, templates: Sequence[str], is_token: Ca
     """
     if is_harmony(source):
         return "openai", "openai_gptoss"
+    if mistral_file(source):
+        return "mistral", "mistral" if is_token("[THINK]") else ""
     text = "\n".join(templates)
     row = next((row for row in FAMILIES if all(marker in text for marker in row.markers)), Family((), ""))
     return row.tool, row.reasoning or (_thinking_parser(source, text) if is_token("</think>") else "")

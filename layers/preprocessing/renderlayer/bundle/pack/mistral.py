@@ -8,50 +8,25 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from renderlayer.bundle.decoding import byte_level_piece
+from renderlayer.bundle.pack.families import mistral_file
+from renderlayer.bundle.pack.reference import Reference
 from renderlayer.bundle.pack.source import ModelSource
+from renderlayer.bundle.pack.tokenizer import proof_texts
 from renderlayer.errors import ConfigurationError
 
 VISIBLE = ("[TOOL_CALLS]", "[ARGS]", "[THINK]", "[/THINK]")
 """Control tokens that stay in decoded text, because parsers look for them."""
-_NAMED = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+_NAMED = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
 _SPACE = "▁"
 
 
-class MistralTokenizers(NamedTuple):
-    """What is packed of a Mistral tokenizer.
-
-    Attributes:
-        full: a `tokenizers.Tokenizer` that knows the control tokens.
-        encoder: one that reads every text as text; it is the bundle's tokenizer.json.
-        options: what the renderer needs to know (`Facts.renderer_options`).
-    """
-
-    full: Any
-    encoder: Any
-    options: dict[str, Any]
-
-
-def mistral_file(source: ModelSource) -> Path | None:
-    """The tokenizer file in Mistral's form, if the model has one."""
-    candidates = [source.folder / "tekken.json", *sorted(source.folder.glob("tokenizer.model.v*"), reverse=True)]
-    return next((path for path in candidates if path.is_file()), None)
-
-
-def named_mistral_tokens(full: Any) -> dict[str, str]:
-    """Named special tokens that the vocabulary has, sorted by name."""
-    return dict(sorted((name, text) for name, text in _NAMED.items() if full.token_to_id(text) is not None))
-
-
-def build_mistral(source: ModelSource, out: Path, texts: Sequence[str]) -> MistralTokenizers:
+def build_mistral(source: ModelSource, out: Path) -> Reference:
     """Write the bundle's tokenizer.json and prove it.
-
-    Args:
-        texts: what it is compared with mistral-common on.
 
     Raises:
         ConfigurationError: mistral-common is not installed, cannot read the file, or encodes otherwise.
@@ -61,7 +36,7 @@ def build_mistral(source: ModelSource, out: Path, texts: Sequence[str]) -> Mistr
     file = mistral_file(source)
     assert file is not None
     theirs = _load(source, file)
-    content = _tekken(json.loads(file.read_bytes())) if file.suffix == ".json" else _sentencepiece(theirs)
+    content = _tekken(json.loads(file.read_bytes())) if file.suffix == ".json" else _sentencepiece(file)
     controls = {theirs.id_to_piece(token_id): token_id for token_id in sorted(theirs.special_ids)}
     vocabulary = content["model"]["vocab"]
     if controls.keys() & vocabulary.keys():
@@ -71,10 +46,16 @@ def build_mistral(source: ModelSource, out: Path, texts: Sequence[str]) -> Mistr
     (out / "tokenizer.json").write_text(json.dumps(bare, ensure_ascii=False), encoding="utf-8")
     encoder = Tokenizer.from_str(json.dumps(bare))
     full = Tokenizer.from_str(json.dumps({**bare, "added_tokens": [_added(*row) for row in controls.items()]}))
+    _prove(source, theirs, encoder, proof_texts(full))
+    named = {name: text for name, text in _NAMED.items() if text in controls}
+    special = [text for text in controls if text not in VISIBLE]
+    return Reference(full, encoder, named, special, _options(theirs))
+
+
+def _prove(source: ModelSource, theirs: Any, encoder: Any, texts: Sequence[str]) -> None:
     for text, encoding in zip(texts, encoder.encode_batch(texts, add_special_tokens=False), strict=True):
         if encoding.ids != theirs.encode(text, bos=False, eos=False):
             raise ConfigurationError(f"{source.name} cannot be packed: mistral-common encodes {text[:80]!r} otherwise")
-    return MistralTokenizers(full, encoder, _options(theirs))
 
 
 def _load(source: ModelSource, file: Path) -> Any:
@@ -105,7 +86,6 @@ def _tekken(content: dict[str, Any]) -> dict[str, Any]:
     config = content["config"]
     shift, size = config["default_num_special_tokens"], config["default_vocab_size"]
     pieces = [byte_level_piece(base64.b64decode(row["token_bytes"])) for row in content["vocab"][: size - shift]]
-    ranks = {piece: rank for rank, piece in enumerate(pieces)}
     split = {"type": "Split", "pattern": {"Regex": config["pattern"]}, "behavior": "Isolated", "invert": False}
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
     return {
@@ -114,17 +94,28 @@ def _tekken(content: dict[str, Any]) -> dict[str, Any]:
         "decoder": level,
         "model": {
             "type": "BPE",
-            "vocab": {piece: rank + shift for piece, rank in ranks.items()},
-            "merges": _merges(ranks),
+            "vocab": {piece: shift + rank for rank, piece in enumerate(pieces)},
+            "merges": _merges(pieces),
         },
     }
 
 
-def _sentencepiece(theirs: Any) -> dict[str, Any]:
-    """BPE over characters with a leading space, and bytes for those that the vocabulary lacks."""
-    size, control = theirs.n_words, theirs.special_ids
-    vocabulary = {theirs.id_to_piece(token_id): token_id for token_id in range(size) if token_id not in control}
-    symbols = {piece: token_id for piece, token_id in vocabulary.items() if not piece.startswith("<0x")}
+def _sentencepiece(file: Path) -> dict[str, Any]:
+    """BPE over characters with a leading space, and bytes for those that the vocabulary lacks.
+
+    A piece's priority is its score. Runs of spaces share one; SentencePiece then takes the leftmost, which grows a run
+    from the left, as does a priority for longer pieces.
+    """
+    from sentencepiece import SentencePieceProcessor
+
+    model = SentencePieceProcessor(model_file=str(file))
+    ids = [token_id for token_id in range(model.get_piece_size()) if not model.IsControl(token_id)]
+    vocabulary = {model.id_to_piece(token_id): token_id for token_id in ids}
+    scores = {
+        piece: model.get_score(token_id)
+        for piece, token_id in vocabulary.items()
+        if not (model.IsByte(token_id) or model.IsUnknown(token_id))
+    }
     space = {"type": "Replace", "pattern": {"String": " "}, "content": _SPACE}
     back = {"type": "Replace", "pattern": {"String": _SPACE}, "content": " "}
     strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
@@ -135,24 +126,21 @@ def _sentencepiece(theirs: Any) -> dict[str, Any]:
         "model": {
             "type": "BPE",
             "vocab": vocabulary,
-            "merges": _merges(symbols),
-            "unk_token": "<unk>",
-            "fuse_unk": True,
+            "merges": _merges(sorted(scores, key=lambda piece: (-scores[piece], -len(piece)))),
             "byte_fallback": True,
         },
     }
 
 
-def _merges(ranks: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Every way to put a piece together from two others; what makes a piece of lower rank comes first."""
-    return list(_pairs(sorted(ranks, key=ranks.__getitem__), ranks))
-
-
-def _pairs(pieces: Iterable[str], known: Mapping[str, int]) -> Iterable[tuple[str, str]]:
-    for piece in pieces:
-        for cut in range(1, len(piece)):
-            if piece[:cut] in known and piece[cut:] in known:
-                yield piece[:cut], piece[cut:]
+def _merges(pieces: Sequence[str]) -> list[tuple[str, str]]:
+    """Every way to put a piece together from two others, in the order of the pieces."""
+    known = set(pieces)
+    return [
+        (piece[:cut], piece[cut:])
+        for piece in pieces
+        for cut in range(len(piece) - 1, 0, -1)
+        if piece[:cut] in known and piece[cut:] in known
+    ]
 
 
 def _with_bos(theirs: Any) -> dict[str, Any]:
