@@ -98,7 +98,7 @@ def test_a_crash_is_logged_by_type_and_place_without_its_message(lines: Any) -> 
     assert error["message"].startswith("request failed: KeyError at ")
     assert "test_journal.py:" in error["message"]
     assert error["request_id"] == line["request_id"]
-    assert (line["status"], line["ServerErrors"]) == (500, [1])
+    assert (line["level"], line["status"], line["ServerErrors"]) == ("ERROR", 500, [1])
 
 
 def test_ids_of_one_request_do_not_reach_the_next(lines: Any) -> None:

@@ -124,6 +124,12 @@ def test_the_stage_of_an_http_api_is_no_part_of_the_route() -> None:
     assert invoke(http_api("/prod/echo", "{}"))["statusCode"] == 404
 
 
+def test_the_stage_of_a_rest_api_is_not_in_its_paths() -> None:
+    event = rest_api("/echo", "{}")
+    event["requestContext"]["stage"] = "echo"
+    assert content(invoke(event)) == b"{}"
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_prefix_of_a_custom_domain_is_no_part_of_the_route(source: Any) -> None:
     settings = Settings(root_path="/base")

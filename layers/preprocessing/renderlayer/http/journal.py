@@ -71,7 +71,7 @@ class Journal:
         cold = self._first()
         line.add_metric("ColdStarts", MetricUnit.Count, cold)
         searched = {
-            "level": "INFO",
+            "level": "ERROR" if status >= 500 else "INFO",
             "message": "request",
             **ids,
             "method": scope["method"],

@@ -27,5 +27,7 @@ class UnderPrefix:
 
 
 def _stage(scope: Scope) -> str:
-    context = scope.get("aws.event", {}).get("requestContext", {})
-    return "/" + context["stage"] if "stage" in context else ""
+    """The stage as a prefix. Only events of payload 2.0 have it in their path; those of a REST API leave it out."""
+    event = scope.get("aws.event", {})
+    stage = event["requestContext"].get("stage") if event.get("version") == "2.0" else None
+    return f"/{stage}" if stage else ""
