@@ -36,10 +36,9 @@ def render_chat(request: ChatCompletionRequest, server: Server, header_id: str |
     server.check_name(request.model)
     if request.use_beam_search:
         raise BadRequest("Beam search is not supported by the render endpoint")
-    if not server.model.facts.harmony:
-        server.check_trust(request.chat_template, request.chat_template_kwargs)
+    server.check_trust(request.chat_template, request.chat_template_kwargs)
     multimodal.check_trust(server.settings, request.media_io_kwargs, request.mm_processor_kwargs)
-    adjust.check_tool_choice(server.parsers, request.choice(), native=server.model.facts.harmony)
+    adjust.check_tool_choice(server.parsers, request.choice(), native=server.native_tools)
     return rendered(request, server, request_ids.chat(header_id or request.request_id))
 
 

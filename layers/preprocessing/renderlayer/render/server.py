@@ -142,6 +142,11 @@ class Server:
 
         return disabled_thinking_effort(self)
 
+    @property
+    def native_tools(self) -> bool:
+        """Whether the model's format carries tool calls without a parser (wire.md 3.1 step 2)."""
+        return self.model.facts.renderer in ("harmony", "mistral")
+
     def check_name(self, name: str | None) -> None:
         """Refuse a model name that is not served; an absent or empty name is fine (wire.md 1.7)."""
         if name and name not in self.names:
@@ -149,6 +154,9 @@ class Server:
 
     def check_trust(self, chat_template: str | None, kwargs: dict[str, Any] | None) -> None:
         """Refuse chat templates in requests unless the operator trusts them (wire.md 1.7)."""
+        if self.renderer is not None:
+            self.renderer.check_template(chat_template, kwargs)
+            return
         inside = "chat_template" in (kwargs or {})
         if (chat_template is not None or inside) and not self.settings.trust_request_chat_template:
             raise BadRequest(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.render.chat_prompt import Prompt
 from renderlayer.render.renderers.harmony_messages import (
@@ -44,6 +44,9 @@ class HarmonyRenderer(Renderer):
         self._encode = server.model.tokenizer.encode_plain
         self._known = {text: self._encode(text) for text in _HEADER_TEXTS}
         self._start_date = server.settings.system_start_date
+
+    def check_template(self, chat_template: str | None, kwargs: dict[str, Any] | None) -> None:
+        """Nothing is refused: both are ignored."""
 
     def prompt(self, talk: Talk) -> Prompt:
         instructions, rest = leading_instructions(talk.messages)

@@ -40,6 +40,14 @@ class Renderer(ABC):
     """Writes the prompts of one family. Safe to use from several threads."""
 
     @abstractmethod
+    def check_template(self, chat_template: str | None, kwargs: dict[str, Any] | None) -> None:
+        """Refuse a request's template and template kwargs where the family does not ignore them.
+
+        Raises:
+            BadRequest: the request must not bring them.
+        """
+
+    @abstractmethod
     def prompt(self, talk: Talk) -> Prompt:
         """Token ids of a conversation.
 
