@@ -14,7 +14,7 @@ from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.collect import collect
 from renderlayer.multimodal.expand import Range, expand
-from renderlayer.multimodal.families.base import Plan
+from renderlayer.multimodal.families.base import Embeds, Family, Plan
 from renderlayer.multimodal.identity import Identity
 from renderlayer.multimodal.items import MediaItem
 from renderlayer.multimodal.media import Medium, open_media
@@ -98,7 +98,7 @@ def apply(
             item.modality,
             identity.of(item.modality, medium.identity, item.uuid),
             _told_apart(print_of_model, identity, item, medium),
-            family.plan(item.modality, medium.media, merged),
+            _plan(family, item.modality, medium, merged),
             medium.decoded_bytes,
         )
         for item, medium in zip(items, media, strict=True)
@@ -116,6 +116,12 @@ def apply(
         "mm_metadata": metadata_of((entry.modality, entry.plan) for entry in entries) if wanted else None,
     }
     return Expanded(expanded, features)
+
+
+def _plan(family: Family, modality: str, medium: Medium, kwargs: Kwargs) -> Plan:
+    if isinstance(medium.media, Embeds):
+        return family.plan_embeds(modality, medium.media)
+    return family.plan(modality, medium.media, kwargs)
 
 
 def not_multimodal(settings: Settings) -> BadRequest:

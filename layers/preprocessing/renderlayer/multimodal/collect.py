@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal import recent
 from renderlayer.multimodal.fetch import fetch_all
-from renderlayer.multimodal.items import Content, MediaItem, url_of
+from renderlayer.multimodal.items import Content, MediaItem, embeds_of, is_embeds, url_of
 from renderlayer.settings import Settings
 
 
@@ -19,23 +19,33 @@ def collect(items: Sequence[MediaItem], settings: Settings) -> list[Content]:
         BadRequest: an item without data and uuid (param multi_modal_uuids), an unknown uuid, or a bad URL.
         NotImplementedHere, Unprocessable: from fetching.
     """
-    urls = [url_of(item) for item in items]
+    urls = [None if is_embeds(item) else url_of(item) for item in items]
     _check_identified(items, urls)
     fetched = iter(fetch_all([(item.modality, url) for item, url in zip(items, urls, strict=True) if url], settings))
     contents: list[Content] = []
     for item, index, url in zip(items, _ordinals(items), urls, strict=True):
-        content = next(fetched) if url else recent.find(item.modality, item.uuid or "")
+        content = next(fetched) if url else _without_url(item)
         if content is None:
             raise BadRequest(f"Cache miss for {item.modality} at index {index} but data is not provided.")
-        if item.uuid is not None:
+        if item.uuid is not None and content.embeds is None:
             recent.keep(item.modality, item.uuid, content)
         contents.append(content)
     return contents
 
 
+def _without_url(item: MediaItem) -> Content | None:
+    payload = embeds_of(item) if is_embeds(item) else None
+    if payload is None:
+        return recent.find(item.modality, item.uuid or "")
+    from renderlayer.multimodal.embeds import read_embeds
+
+    return Content(b"", embeds=read_embeds(payload))
+
+
 def _check_identified(items: Sequence[MediaItem], urls: Sequence[str | None]) -> None:
     for item, index, url in zip(items, _ordinals(items), urls, strict=True):
-        if url is None and item.uuid is None:
+        given = embeds_of(item) if is_embeds(item) else url
+        if given is None and item.uuid is None:
             place = f"['{item.modality}'][{index}]"
             raise BadRequest(
                 f"multi_modal_data{place} is empty but multi_modal_uuids{place} is missing.", "multi_modal_uuids"

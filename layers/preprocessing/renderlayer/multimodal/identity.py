@@ -12,7 +12,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from renderlayer.multimodal.tensor import Tensor
+
 _MODALITY_SECTIONS = {"image": "images_kwargs", "video": "videos_kwargs", "audio": "audio_kwargs"}
+
+_NUMPY = {
+    "float32": "<f4",
+    "float16": "<f2",
+    "int64": "<i8",
+    "int32": "<i4",
+    "uint8": "|u1",
+    "bool": "|b1",
+}
 
 Update = Callable[[bytes | memoryview], Any]
 
@@ -124,5 +135,17 @@ def _leaf(update: Update, value: Any) -> None:
     elif isinstance(value, Array):
         _frame(update, b"ndarray")
         _value(update, {"dtype": value.dtype, "shape": value.shape, "data": value.data})
+    elif isinstance(value, Tensor):
+        _frame(update, b"tensor")
+        _value(update, _as_array(value))
     else:
         raise TypeError(f"{type(value).__name__} has no hash")
+
+
+def _as_array(tensor: Tensor) -> Any:
+    """A tensor as the numpy array that stands for it; bfloat16, which numpy lacks, as bytes with a description."""
+    data = bytes(tensor.content())
+    if tensor.dtype != "bfloat16":
+        return Array(_NUMPY[tensor.dtype], tensor.shape, data)
+    raw = Array("|u1", (len(data),), data)
+    return {"original_dtype": "torch.bfloat16", "original_shape": tensor.shape, "data": raw}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from renderlayer.errors import BadRequest
+from renderlayer.multimodal.tensor import Tensor
 
 # Part type (also the key that holds the payload, save for input_image) → modality. Order matters for guessing.
 _MODALITIES = {
@@ -39,10 +41,11 @@ class MediaItem:
 
 @dataclass(frozen=True)
 class Content:
-    """The encoded bytes of an item, and their media type where a data URL names it."""
+    """The encoded bytes of an item, and their media type where a data URL names it; or embeddings, by field."""
 
     data: bytes
     media_type: str = ""
+    embeds: Mapping[str, Tensor] | None = None
 
 
 def modality_of(part: Any) -> str | None:
@@ -54,6 +57,11 @@ def modality_of(part: Any) -> str | None:
 def is_embeds(item: MediaItem) -> bool:
     """Whether the part carries embeddings that were computed elsewhere."""
     return _kind(item.part) in _EMBEDS
+
+
+def embeds_of(item: MediaItem) -> Any:
+    """The payload of a part that carries embeddings; None when the client relies on the uuid alone."""
+    return item.part.get(_kind(item.part) or "")
 
 
 def url_of(item: MediaItem) -> str | None:

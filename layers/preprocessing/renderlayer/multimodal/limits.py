@@ -13,6 +13,9 @@ from renderlayer.settings import Settings
 ITEM_BYTES = 256 << 20  # one item as it travels (encoded)
 REQUEST_BYTES = 256 << 20  # all downloads of one request together, failed attempts included
 IMAGE_PIXELS = 178_956_970  # width · height of one image
+AUDIO_BYTES = 25 << 20  # an audio file as it travels
+AUDIO_SECONDS = 600
+AUDIO_DECODED_BYTES = 268_435_456
 VIDEO_FRAMES = 100_000  # of a container, whether sampled or not
 REQUEST_DECODED_BYTES = 715_827_880  # all decoded media of a request: width · height · 4 an image
 FETCH_SECONDS = {"image": 5.0, "audio": 10.0, "video": 30.0}  # one item, attempts and redirects included

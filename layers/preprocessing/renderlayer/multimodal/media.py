@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.families.base import Family
+from renderlayer.multimodal.families.base import Embeds, Family
 from renderlayer.multimodal.fetch.data_url import FRAME_LIST
 from renderlayer.multimodal.identity import Array, Loaded
 from renderlayer.multimodal.items import Content
@@ -24,7 +24,7 @@ class Medium:
     """An opened item.
 
     Args:
-        media: a `Picture` or a `Clip`.
+        media: a `Picture`, a `Clip`, a `Sound` or `Embeds`.
         identity: the value that stands for the item in its hash.
         decoded_bytes: how much memory it takes once decoded, as the reference counts.
     """
@@ -45,11 +45,20 @@ def open_media(
     Raises:
         BadRequest: an item cannot be opened, or all of them together would take too much memory.
     """
-    opened = [_OPENERS[modality](content, io_kwargs, family) for modality, content in contents]
+    opened = [
+        _embeds(content) if content.embeds is not None else _OPENERS[modality](content, io_kwargs, family)
+        for modality, content in contents
+    ]
     decoded = sum(medium.decoded_bytes for medium in opened)
     if decoded > REQUEST_DECODED_BYTES:
         raise BadRequest(f"Request decoded media exceeds the limit of {REQUEST_DECODED_BYTES} bytes ({decoded} bytes).")
     return opened
+
+
+def _embeds(content: Content) -> Medium:
+    embeds = content.embeds or {}
+    bare = embeds.get("")
+    return Medium(Embeds(embeds), bare if bare is not None else embeds, 0)
 
 
 def _image(content: Content, io_kwargs: Mapping[str, Mapping[str, Any]], family: Family) -> Medium:
@@ -82,4 +91,12 @@ def _video_data(clip: Clip) -> Loaded:
     return Loaded("video", Array("|u1", (len(clip.indices), height, width, 3), frames))
 
 
-_OPENERS = {"image": _image, "video": _video}
+def _audio(content: Content, io_kwargs: Mapping[str, Mapping[str, Any]], family: Family) -> Medium:
+    from renderlayer.multimodal.sound import open_sound
+
+    sound = open_sound(content.data, family.sampling_rate)
+    data = sound.samples.data.cast("B") if len(sound.samples) else b""
+    return Medium(sound, Array("<f4", sound.samples.shape, data), sound.samples.nbytes)
+
+
+_OPENERS = {"image": _image, "video": _video, "audio": _audio}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 from weakref import ref
 
@@ -58,5 +59,8 @@ def facts_of(model: Model) -> Facts:
 
 def fingerprint(model: Model, *options: Any) -> str:
     """A digest of what changes payloads beside the items: model files, options, code."""
-    text = json.dumps([PAYLOAD_VERSION, model.facts.fingerprint, options], sort_keys=True, separators=(",", ":"))
+    family = family_of(model)
+    torch = family is not None and not family.portable and find_spec("torch") is not None
+    parts = [PAYLOAD_VERSION, model.facts.fingerprint, torch, options]
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -21,6 +21,7 @@ _FAMILIES = {
     "llava_next": ("llava_next", "LlavaNext"),
     "llava_onevision": ("llava_onevision", "LlavaOnevision"),
     "mistral3": ("mistral3", "Mistral3"),
+    "qwen2_audio": ("qwen2_audio", "Qwen2Audio"),
     "qwen2_5_vl": ("qwen_video", "Qwen25VL"),
     "qwen2_vl": ("qwen_video", "Qwen2VL"),
     "qwen3_5": ("qwen_video", "Qwen3VL"),
@@ -28,6 +29,7 @@ _FAMILIES = {
     "qwen3_vl": ("qwen_video", "Qwen3VL"),
     "qwen3_vl_moe": ("qwen_video", "Qwen3VL"),
     "smolvlm": ("idefics3", "Idefics3"),
+    "ultravox": ("ultravox", "Ultravox"),
 }
 _LLAVA_PIXTRAL = ("mistral3", "LlavaPixtral")
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from renderlayer.errors import ConfigurationError
+from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.multimodal import sampling
 from renderlayer.multimodal.sampling import Source
-from renderlayer.multimodal.tensor import Fields
+from renderlayer.multimodal.tensor import Field, Fields, Tensor
 
 Options = dict[str, Any]
 
@@ -63,6 +63,26 @@ class Facts:
 
 
 @dataclass(frozen=True)
+class Embeds:
+    """Embeddings in the place of a medium: one tensor under "", or tensors by field."""
+
+    tensors: Mapping[str, Tensor]
+
+    def bare(self, modality: str) -> Tensor:
+        """The embeddings of one item, (positions, width).
+
+        Raises:
+            BadRequest: there are several items, or fields.
+        """
+        tensor = self.tensors.get("") or self.tensors.get(f"{modality}_embeds")
+        if tensor is not None and len(tensor.shape) == 3 and tensor.shape[0] == 1:
+            tensor = Tensor(tensor.dtype, tensor.shape[1:], tensor.data)
+        if tensor is None or len(tensor.shape) != 2 or not tensor.shape[0]:
+            raise BadRequest(f"{modality}_embeds must be one tensor of shape (positions, width).")
+        return tensor
+
+
+@dataclass(frozen=True)
 class Plan:
     """The layout of one item.
 
@@ -84,6 +104,8 @@ class Family(Protocol):
 
     modalities: Sequence[str]
     exact: bool  # whether pixels are promised to equal the reference's to the last bit
+    portable: bool  # whether payloads are the same bytes with and without torch
+    sampling_rate: int  # of audio, in Hz
 
     def placeholder(self, modality: str, ordinal: int) -> str:
         """The text that stands for the item in templates of the string format; `ordinal` counts from 1."""
@@ -102,6 +124,13 @@ class Family(Protocol):
             BadRequest: the item cannot be processed, such as an image of an extreme shape.
         """
 
+    def plan_embeds(self, modality: str, embeds: Embeds) -> Plan:
+        """Lay out embeddings that the client computed.
+
+        Raises:
+            BadRequest: the family takes none, or others.
+        """
+
     def sample(self, source: Source, chosen: Mapping[str, Any]) -> list[int]:
         """Indices of the frames of a video that the model sees; `chosen` is `media_io_kwargs.video`."""
 
@@ -117,6 +146,19 @@ def options(defaults: Mapping[str, Any], kwargs: Mapping[str, Any], section: str
 
 class Plain:
     """What most families have in common."""
+
+    portable = True
+    sampling_rate = 16_000
+
+    embeds_token: int | None = None
+
+    def plan_embeds(self, modality: str, embeds: Embeds) -> Plan:
+        """A token a position, for families whose image is nothing but such tokens."""
+        if self.embeds_token is None:
+            raise BadRequest(f"The model does not take {modality} embeddings.")
+        tensor = embeds.bare(modality)
+        fields = {f"{modality}_embeds": Field(tensor, "batched")}
+        return Plan([self.embeds_token] * tensor.shape[0], {}, lambda: fields)
 
     def join(self, left: int, right: int) -> int | None:
         """Replacements do not merge with their surroundings."""

@@ -24,6 +24,7 @@ class Llava(Plain):
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.image = facts.token("<image>", "image_token_index", "image_token_id")
+        self.embeds_token = self.image
         self.tower = facts.config.get("vision_config", {})
         siglip = "siglip" in self.tower.get("model_type", "")
         self.defaults = _SIGLIP if siglip else _CLIP

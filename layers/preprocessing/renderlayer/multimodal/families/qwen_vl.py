@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
+from renderlayer.errors import BadRequest
+from renderlayer.multimodal.families.base import Embeds, Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import BICUBIC
 from renderlayer.multimodal.families.sizes import Size, pixel_range, snapped
 from renderlayer.multimodal.picture import Picture
-from renderlayer.multimodal.tensor import Field, Fields, int64
+from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
 
 _SIZE = {"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}
 
@@ -53,6 +54,20 @@ class QwenVL(Plain):
 
         tokens = (height // patch) * (width // patch) // merge**2
         return Plan([self.image_pad] * tokens, {"image_grid_thw": grid}, fields)
+
+    def plan_embeds(self, modality: str, embeds: Embeds) -> Plan:
+        """Embeddings come with their grid, from which the engine derives positions."""
+        values, grid = embeds.tensors.get(f"{modality}_embeds"), embeds.tensors.get(f"{modality}_grid_thw")
+        if values is None or grid is None or len(values.shape) != 2 or grid.dtype != "int64":
+            raise BadRequest(f"{modality}_embeds must be an object of {modality}_embeds and {modality}_grid_thw.")
+        target = self.target(modality)
+        if len(target) != 1:
+            raise BadRequest(f"The model does not take {modality} embeddings, whose times are unknown.")
+        if grid.shape not in ((3,), (1, 3)):
+            raise BadRequest(f"{modality}_grid_thw must be the grid of one item.")
+        known = {f"{modality}_grid_thw": Field(Tensor("int64", (3,), grid.data), "batched", keep_on_cpu=True)}
+        fields = {f"{modality}_embeds": Field(values, "flat"), **known}
+        return Plan(target * values.shape[0], known, lambda: fields)
 
     def snap(self, size: Size, factor: int, chosen: Options) -> Size:
         """The size at which an image is cut into patches."""

@@ -1,0 +1,187 @@
+"""Audio: decoding, resampling, spectrograms, and the families that listen."""
+
+from __future__ import annotations
+
+import base64
+import wave
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+import av
+import msgpack
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from renderlayer import multimodal
+from renderlayer.bundle import Model
+from renderlayer.errors import BadRequest
+from renderlayer.multimodal import MediaItem
+from renderlayer.multimodal.families import build
+from renderlayer.multimodal.families.base import Facts
+from renderlayer.multimodal.pixels import spectrogram
+from renderlayer.multimodal.sound import Sound, open_sound
+from renderlayer.settings import Settings
+from tests.multimodal.processed import Words
+
+RATE = 16_000
+SETTINGS = Settings(model="m")
+
+
+def tone(seconds: float, rate: int = RATE) -> NDArray[np.float32]:
+    time = np.arange(int(seconds * rate)) / rate
+    loudness = 0.4 + 0.4 * np.sin(2 * np.pi * 3 * time)
+    return (loudness * np.sin(2 * np.pi * 440 * time)).astype(np.float32)
+
+
+def wav(samples: NDArray[Any], rate: int = RATE, channels: int = 1) -> bytes:
+    buffer = BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setnchannels(channels)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes((samples * 32767).astype("<i2").tobytes())
+    return buffer.getvalue()
+
+
+def compressed(samples: NDArray[np.float32], form: str, codec: str, sample_format: str) -> bytes:
+    buffer = BytesIO()
+    with av.open(buffer, "w", format=form) as file:
+        stream = file.add_stream(codec, rate=RATE, layout="mono")
+        source = av.AudioFrame.from_ndarray(samples[None], format="fltp", layout="mono")
+        source.sample_rate = RATE
+        convert = av.AudioResampler(
+            format=sample_format, layout="mono", rate=RATE, frame_size=stream.frame_size or 1024
+        )
+        for frame in (*convert.resample(source), *convert.resample(None)):
+            for packet in stream.encode(frame):
+                file.mux(packet)
+        for packet in stream.encode():
+            file.mux(packet)
+    return buffer.getvalue()
+
+
+def test_pcm_keeps_its_samples() -> None:
+    samples = np.array([-32768, -1, 0, 1, 32767], "<i2")
+    buffer = BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setparams((1, 2, RATE, 0, "NONE", ""))
+        file.writeframes(samples.tobytes())
+    sound = open_sound(buffer.getvalue(), RATE)
+    assert sound.samples.dtype == np.float32
+    assert sound.samples.tolist() == (samples / 32768).tolist()
+
+
+def test_channels_are_averaged() -> None:
+    both = np.stack([np.full(100, 0.5), np.full(100, -0.25)], axis=1)
+    assert np.allclose(open_sound(wav(both.reshape(-1), channels=2), RATE).samples, 0.125, atol=1e-4)
+
+
+def test_other_rates_are_resampled() -> None:
+    sound = open_sound(wav(tone(1, 44_100), 44_100), RATE)
+    assert (len(sound.samples), sound.rate) == (RATE, RATE)
+    middle = slice(1000, -1000)
+    assert np.abs(sound.samples[middle] - tone(1)[middle]).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("form", "codec", "sample_format", "gap"),
+    [("flac", "flac", "s16", 1e-4), ("aiff", "pcm_s16be", "s16", 1e-4), ("wav", "pcm_u8", "u8", 0.01)],
+)
+def test_other_formats(form: str, codec: str, sample_format: str, gap: float) -> None:
+    sound = open_sound(compressed(tone(0.5), form, codec, sample_format), RATE)
+    assert np.abs(sound.samples[: RATE // 2] - tone(0.5)).max() < gap
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"hello", b"AAAA", b"RIFF\x00\x00\x00\x00WAVE", b"fLaC" + bytes(40), b"ID3" + bytes(40)]
+)
+def test_what_is_no_audio_is_refused(data: bytes) -> None:
+    with pytest.raises(BadRequest, match="Invalid or unsupported audio file"):
+        open_sound(data, RATE)
+
+
+def test_limits() -> None:
+    with pytest.raises(BadRequest, match="bytes"):
+        open_sound(bytes((25 << 20) + 1), RATE)
+    with pytest.raises(BadRequest, match="seconds"):
+        open_sound(wav(np.zeros(601 * 8), 8), RATE)
+
+
+@pytest.mark.parametrize("bands", [80, 128])
+@pytest.mark.parametrize("seconds", [0.5, 3.01])
+def test_spectrograms_are_those_of_whispers_extractor(bands: int, seconds: float) -> None:
+    pytest.importorskip("torch")
+    extractor = pytest.importorskip("transformers").WhisperFeatureExtractor(feature_size=bands)
+    samples = np.zeros(30 * RATE, np.float32)
+    samples[: int(seconds * RATE)] = tone(seconds)
+    expected = extractor(samples, sampling_rate=RATE, return_tensors="np").input_features[0]
+    assert np.array_equal(spectrogram.log_mel(samples, bands), expected)
+
+
+def test_spectrograms_without_torch_are_close() -> None:
+    pytest.importorskip("torch")
+    samples = tone(2)
+    power = spectrogram._power(samples)
+    without = spectrogram._scaled(
+        np.log10(np.maximum(spectrogram._filters(80, RATE).T @ power, 1e-10)).astype(np.float32)
+    )
+    assert np.abs(without - spectrogram.log_mel(samples, 80)).max() < 1e-4
+
+
+def audio(data: bytes) -> MediaItem:
+    payload = {"data": base64.b64encode(data).decode(), "format": "wav"}
+    return MediaItem("audio", {"type": "input_audio", "input_audio": payload})
+
+
+@pytest.fixture(scope="module")
+def listener(make_model: Callable[..., Model]) -> Model:
+    files = {"preprocessor_config": {"feature_size": 128, "sampling_rate": RATE, "chunk_length": 30}}
+    return make_model("qwen2_audio", ("<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>"), files)
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(1, 25), (3.01, 75), (31, 750)])
+def test_qwen2_audio(listener: Model, seconds: float, count: int) -> None:
+    """A token every 40 ms, of at most 30 seconds."""
+    ids = listener.tokenizer.encode(multimodal.placeholder(listener, "audio", 1))
+    expanded = multimodal.apply(listener, SETTINGS, ids, [audio(wav(tone(seconds)))])
+    token = listener.vocabulary.id_of("<|AUDIO|>")
+    assert expanded.token_ids.count(token) == count
+    (place,) = expanded.features["mm_placeholders"]["audio"]
+    assert sum(place["is_embed"]) == count
+    fields = msgpack.unpackb(base64.b64decode(expanded.features["kwargs_data"]["audio"][0]))
+    assert fields["input_features"]["data"][:2] == ["bfloat16", [128, 3000]]
+    assert fields["feature_attention_mask"]["data"][:2] == ["int32", [3000]]
+    assert expanded.features["mm_metadata"] is None
+
+
+def test_equal_samples_hash_alike(listener: Model) -> None:
+    """The hash is that of the samples: two encodings of the same sound share it."""
+    ids = listener.tokenizer.encode("<|AUDIO|>")
+    pcm = wav(tone(0.25))
+    packed = pcm[:36] + b"LIST\x04\x00\x00\x00abcd" + pcm[36:]
+    hashes = {
+        multimodal.apply(listener, SETTINGS, ids, [audio(data)], payload="none").features["mm_hashes"]["audio"][0]
+        for data in (pcm, packed)
+    }
+    assert len(hashes) == 1
+
+
+def test_too_short(listener: Model) -> None:
+    with pytest.raises(BadRequest, match="too short"):
+        multimodal.apply(listener, SETTINGS, listener.tokenizer.encode("<|AUDIO|>"), [audio(wav(tone(0.01)))])
+
+
+def test_ultravox_listens_in_pieces() -> None:
+    family = build(Facts({"model_type": "ultravox"}, {}, {}, {}, {}, Words()))
+    assert family is not None
+    plan = family.plan("audio", Sound(tone(31), RATE), {})
+    assert len(plan.replacement) == 188 + 7
+    shapes = {name: field.value.shape for name, field in plan.fields().items()}
+    assert shapes == {
+        "audio_features": (2, 80, 3000),
+        "audio_token_len": (2,),
+        "audio_lens": (2,),
+        "audio_num_chunks": (),
+    }
