@@ -20,10 +20,12 @@ from renderlayer.pipeline.disaggregated import (
 from renderlayer.pipeline.engine import EngineError
 from renderlayer.references.address import Address
 from renderlayer.render.server import Server
+from tests.multimodal.images import encoded, picture
 from tests.references.conftest import faulty, faulty_store, place, s3, s3_url, store, vision, vision_folder
-from tests.references.embedded import connector, engine, one_thread
+from tests.references.embedded import connector, engine, one_thread, url_of
 from tests.references.test_engine import FIRST, SECOND, render
 
+README = Path(__file__).parents[2] / "infra/README.md"
 __all__ = ["faulty", "faulty_store", "one_thread", "place", "s3", "s3_url", "store", "vision", "vision_folder"]
 
 
@@ -132,3 +134,24 @@ def test_some_images_encoded_elsewhere_and_some_here(server: Server, roles: Role
         "kwargs_data": {"image": [rendered["features"]["kwargs_data"]["image"][0], None]},
     }
     assert roles.decode.generate(mixed)["choices"] == whole
+
+
+def test_the_example_of_the_readme(
+    server: Server, roles: Roles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = README.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    for text, here in {
+        "http://127.0.0.1:8001": url_of(roles.encode),
+        "http://127.0.0.1:8002": url_of(roles.decode),
+        '"payloads"': repr(server.settings.reference_bucket),
+        '"max_tokens": 32': '"max_tokens": 4, "temperature": 0, "ignore_eos": True, "model": None',
+    }.items():
+        assert text in example
+        example = example.replace(text, here)
+    (tmp_path / "photo.jpg").write_bytes(encoded(picture(96, 64), "JPEG"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MODEL", server.settings.model)
+    names: dict[str, Any] = {}
+    exec(compile(example, README.name, "exec"), names)
+    assert len(names["answer"]["choices"][0]["token_ids"]) == 4
+    assert capsys.readouterr().out.endswith("\n")

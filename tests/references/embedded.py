@@ -39,6 +39,11 @@ def engine(folder: Path, server: Server, **options: Any) -> Iterator[Client]:
         running.close()
 
 
+def url_of(client: Client) -> str:
+    """Where the engine of a client listens."""
+    return str(client._client.base_url)
+
+
 def connector(role: str) -> dict[str, Any]:
     return {"ec_transfer_config": {"ec_connector": "ObjectStoreConnector", "ec_role": role}}
 
