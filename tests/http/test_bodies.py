@@ -156,10 +156,17 @@ def test_an_answer_that_cannot_be_made_to_fit_says_what_to_do() -> None:
     assert "Accept-Encoding" not in json.loads(sent)["error"]["message"]
 
 
-def test_a_streamed_answer_passes_untouched() -> None:
-    async def stream(scope: Scope, receive: Receive, send: Send) -> None:
-        await StreamingResponse(iter(["a" * WORTH_IT, "b" * WORTH_IT]))(scope, receive, send)
+async def stream(scope: Scope, receive: Receive, send: Send) -> None:
+    await StreamingResponse(iter(["a" * WORTH_IT, "b" * WORTH_IT]))(scope, receive, send)
 
-    answer = client(stream, response_limit=10).get("/", headers={"accept-encoding": "gzip"})
+
+def test_a_streamed_answer_passes_untouched() -> None:
+    answer = client(stream).get("/", headers={"accept-encoding": "gzip"})
     assert answer.text == "a" * WORTH_IT + "b" * WORTH_IT
     assert "content-encoding" not in answer.headers
+
+
+def test_a_streamed_answer_is_collected_where_there_is_a_limit() -> None:
+    content = "a" * WORTH_IT + "b" * WORTH_IT
+    assert client(stream, len(content)).get("/").text == content
+    assert client(stream, len(content) - 1).get("/").status_code == 413

@@ -36,7 +36,8 @@ class Bodies:
     bytes that the host carries, counted as a function returns them (JSON string or base64), an answer beyond it is
     compressed unless the caller forbids it; where that is not enough it becomes a 413 that says what to do.
 
-    An answer that the application streams (more than one body message) passes through untouched.
+    An answer that the application streams (more than one body message) passes through untouched, except where there
+    is a limit: such a host collects it anyway.
     """
 
     def __init__(
@@ -66,18 +67,23 @@ class _Answer:
         self._gzip = gzip
         self._limit = limit
         self._start: Message | None = None
+        self._parts: list[bytes] = []
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._start = message
             return
-        start, self._start = self._start, None
-        if start is None or message.get("more_body", False):
-            if start is not None:
-                await self._send(start)
+        start, more = self._start, message.get("more_body", False)
+        if start is None:
             await self._send(message)
-            return
-        await self._whole(start, message.get("body", b""))
+        elif not more:
+            await self._whole(start, b"".join([*self._parts, message.get("body", b"")]))
+        elif self._limit is not None:
+            self._parts.append(message.get("body", b""))
+        else:
+            self._start = None
+            await self._send(start)
+            await self._send(message)
 
     async def _whole(self, start: Message, body: bytes) -> None:
         # an escape makes two bytes of one at most, so that most answers need no counting
