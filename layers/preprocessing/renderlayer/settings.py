@@ -96,6 +96,14 @@ class Settings:
     engine_url: str = _row("", "generate service that complete and batch call")
     engine_api_key: str = _row("", "key that the generate service asks for")
 
+    batch_bucket: str = _row("", "bucket of files and batches")
+    batch_split_queue: str = _row("", "URL of the queue that starts and continues the splitting of files")
+    batch_work_queue: str = _row("", "URL of the queue of shards")
+    batch_concurrency: int = _row(32, "lines of a shard that are with the engine at a time", "int")
+    batch_shard_lines: int = _row(500, "most lines a shard", "int")
+    batch_shard_bytes: int = _row(4 << 20, "bytes after which a shard ends with its line", "int")
+    batch_hours: float = _row(24.0, "hours after which a batch expires", "float")
+
     api_key: list[str] = _row([], "keys that callers must present; none: open", "list")
     root_path: str = _row("", "path prefix, such as an API Gateway stage")
     enable_request_id_headers: bool = _row(False, "answer with X-Request-Id", "flag")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,36 +13,49 @@ from starlette.responses import Response
 
 from renderlayer.http.body import decoded, dumped, json_response, read_body, require_json
 from renderlayer.http.counts import count_tokens
-from renderlayer.http.streams import event_stream
+from renderlayer.http.streams import event_stream, named_event_stream
 from renderlayer.pipeline import complete_chat, complete_completion
 from renderlayer.pipeline.engine import Engine
+from renderlayer.pipeline.messages import complete_messages
+from renderlayer.pipeline.responses import complete_responses
 from renderlayer.render.server import Server
 
 # (decoded body, server, engine, X-Request-Id header) -> answer, or its chunks
 Complete = Callable[[Any, Server, Engine, str | None], dict[str, Any] | Iterator[dict[str, Any]]]
 
-PATHS: dict[str, Complete] = {
-    "/v1/chat/completions": complete_chat,
-    "/v1/completions": complete_completion,
+
+@dataclass(frozen=True)
+class FrontDoor:
+    """One endpoint; `named_events`: its stream's values are {"event": name, "data": …}, and no [DONE] follows them."""
+
+    complete: Complete
+    named_events: bool = False
+
+
+PATHS: dict[str, FrontDoor] = {
+    "/v1/chat/completions": FrontDoor(complete_chat),
+    "/v1/completions": FrontDoor(complete_completion),
+    "/v1/responses": FrontDoor(complete_responses, named_events=True),
+    "/v1/messages": FrontDoor(complete_messages, named_events=True),
 }
 
 
 def add_complete_routes(app: FastAPI, server: Server, engine: Engine) -> None:
     """Serve the front door from `app`; answers come from `engine`."""
-    for path, complete in PATHS.items():
-        app.add_api_route(path, _endpoint(complete, server, engine), methods=["POST"])
+    for path, door in PATHS.items():
+        app.add_api_route(path, _endpoint(door, server, engine), methods=["POST"])
 
 
-def _endpoint(complete: Complete, server: Server, engine: Engine) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(door: FrontDoor, server: Server, engine: Engine) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         require_json(request)
         body = await read_body(request, server.settings.max_body_bytes)
         header_id = request.headers.get("x-request-id")
-        answer = await run_in_threadpool(lambda: _first(complete(decoded(body), server, engine, header_id)))
+        answer = await run_in_threadpool(lambda: _first(door.complete(decoded(body), server, engine, header_id)))
         if isinstance(answer, dict):
             count_tokens(request.scope, answer)
             return json_response(dumped(answer))
-        return event_stream(*answer)
+        return named_event_stream(*answer) if door.named_events else event_stream(*answer)
 
     return endpoint
 

@@ -27,13 +27,18 @@ async def derendered_stream(request: Request, work: StreamWork, server: Server, 
     first = await run_in_threadpool(lambda: next(answer, None))
     told = [] if first is None else [first]
     if named_events:
-        return StreamingResponse(_named(chain(told, answer)), media_type=EVENT_STREAM)
+        return named_event_stream(told, answer)
     return event_stream(told, answer)
 
 
 def event_stream(first: Iterable[Any], rest: Iterator[Any]) -> Response:
     """A streaming response of `first` and then `rest`, closed by [DONE]."""
     return StreamingResponse(_written(first, rest), media_type=EVENT_STREAM)
+
+
+def named_event_stream(first: Iterable[Any], rest: Iterator[Any]) -> Response:
+    """A streaming response of events that have names."""
+    return StreamingResponse(_named(chain(first, rest)), media_type=EVENT_STREAM)
 
 
 def _named(events: Iterable[Any]) -> Iterator[bytes]:

@@ -51,28 +51,32 @@ def disaggregated(rendered: Json, roles: Roles) -> Json | Iterator[Json]:
 
 
 def encode_requests(rendered: Json) -> list[Json]:
-    """One request for each different item: the prompt's first token and the item's placeholder."""
+    """One request for each different item: the prompt's first token and the item's placeholder.
+
+    Items of families without metadata are left out: prefill could not place their embeddings, so it encodes them.
+    """
     requests: dict[str, Json] = {}
-    for modality, at, mm_hash in _items(rendered):
-        place = rendered["features"]["mm_placeholders"][modality][at]
-        start, end = place["offset"], place["offset"] + place["length"]
-        entries = {
-            "mm_hashes": mm_hash,
-            "mm_placeholders": {**place, "offset": 1},
-            "kwargs_data": _entry(rendered, "kwargs_data", modality, at),
-            "mm_metadata": _entry(rendered, "mm_metadata", modality, at),
-        }
-        if entries["kwargs_data"] is None:
-            raise BadRequest(f"features.kwargs_data.{modality}[{at}] is needed to encode the item.", "features")
-        requests[mm_hash] = {
-            "request_id": f"{rendered['request_id']}-encode-{len(requests)}",
-            "model": rendered.get("model"),
-            "token_ids": rendered["token_ids"][:1] + rendered["token_ids"][start:end],
-            "features": {
-                name: {modality: [entry]} for name, entry in entries.items() if name != "mm_metadata" or entry
-            },
-            "sampling_params": {"max_tokens": 1},
-        }
+    features = rendered.get("features") or {}
+    for modality, hashes in features.get("mm_hashes", {}).items():
+        for at, mm_hash in enumerate(hashes):
+            payload, metadata = (_entry(features, name, modality, at) for name in ("kwargs_data", "mm_metadata"))
+            if payload is None:
+                raise BadRequest(f"features.kwargs_data.{modality}[{at}] is needed to encode the item.", "features")
+            if metadata is not None:
+                place = features["mm_placeholders"][modality][at]
+                start, end = place["offset"], place["offset"] + place["length"]
+                requests[mm_hash] = {
+                    "request_id": f"{rendered['request_id']}-encode-{len(requests)}",
+                    "model": rendered.get("model"),
+                    "token_ids": rendered["token_ids"][:1] + rendered["token_ids"][start:end],
+                    "features": {
+                        "mm_hashes": {modality: [mm_hash]},
+                        "mm_placeholders": {modality: [{**place, "offset": 1}]},
+                        "kwargs_data": {modality: [payload]},
+                        "mm_metadata": {modality: [metadata]},
+                    },
+                    "sampling_params": {"max_tokens": 1},
+                }
     return list(requests.values())
 
 
@@ -113,23 +117,25 @@ def _encoded(requests: list[Json], engine: Engine) -> Json:
 
 
 def _without_pixels(rendered: Json, coordinates: Json) -> Json:
-    """The request with metadata for payloads. An item without metadata is known to the engine by its hash alone."""
+    """The request with metadata in place of the payloads that were encoded."""
     if not coordinates:
         return rendered
+    features = rendered["features"]
+    left = {
+        modality: [
+            payload if _entry(features, "mm_metadata", modality, at) is None else None
+            for at, payload in enumerate(payloads)
+        ]
+        for modality, payloads in features["kwargs_data"].items()
+    }
+    any_left = any(payload is not None for payloads in left.values() for payload in payloads)
     return {
         **rendered,
-        "features": {**rendered["features"], "kwargs_data": None},
+        "features": {**features, "kwargs_data": left if any_left else None},
         "ec_transfer_params": {**(rendered.get("ec_transfer_params") or {}), **coordinates},
     }
 
 
-def _items(rendered: Json) -> Iterator[tuple[str, int, str]]:
-    """(modality, index, hash) of each item."""
-    for modality, hashes in ((rendered.get("features") or {}).get("mm_hashes") or {}).items():
-        for at, mm_hash in enumerate(hashes):
-            yield modality, at, mm_hash
-
-
-def _entry(rendered: Json, name: str, modality: str, at: int) -> Any:
-    entries = ((rendered["features"].get(name) or {}).get(modality)) or []
+def _entry(features: Json, name: str, modality: str, at: int) -> Any:
+    entries = (features.get(name) or {}).get(modality) or []
     return entries[at] if at < len(entries) else None

@@ -40,8 +40,8 @@ class S3Store:
 
     def describe(self, address: Address) -> Stored | None:
         try:
-            with _translated(address):
-                answer = self._client.head_object(**_named(address), ChecksumMode="ENABLED")
+            with translated(address):
+                answer = self._client.head_object(**named(address), ChecksumMode="ENABLED")
         except Gone:
             return None
         return _stored(answer)
@@ -56,9 +56,9 @@ class S3Store:
     ) -> bool:
         condition = {"IfNoneMatch": "*"} if replaces is None else {"IfMatch": replaces.etag}
         try:
-            with _translated(address):
+            with translated(address):
                 self._client.put_object(
-                    **_named(address),
+                    **named(address),
                     **condition,
                     Body=data,
                     ContentType="application/octet-stream",
@@ -72,10 +72,10 @@ class S3Store:
 
     def renew(self, address: Address, stored: Stored) -> bool:
         try:
-            with _translated(address):
+            with translated(address):
                 self._client.copy_object(
-                    **_named(address),
-                    CopySource=_named(address),
+                    **named(address),
+                    CopySource=named(address),
                     CopySourceIfMatch=stored.etag,
                     MetadataDirective="REPLACE",
                     Metadata=stored.metadata,
@@ -87,8 +87,8 @@ class S3Store:
         return True
 
     def read(self, address: Address, stored: Stored) -> Iterator[bytes]:
-        with _translated(address):
-            body = self._client.get_object(**_named(address), IfMatch=stored.etag)["Body"]
+        with translated(address):
+            body = self._client.get_object(**named(address), IfMatch=stored.etag)["Body"]
             try:
                 while piece := body.read(PIECE):
                     yield piece
@@ -99,11 +99,12 @@ class S3Store:
     def _client(self) -> Any:
         with self._lock:
             if self._made is None:
-                self._made = _make(self._arguments)
+                self._made = make_client(self._arguments)
         return self._made
 
 
-def _make(arguments: dict[str, Any]) -> Any:
+def make_client(arguments: dict[str, Any]) -> Any:
+    """An S3 client with this package's time limits; `arguments` go over them."""
     from boto3.session import Session
     from botocore.config import Config
 
@@ -119,7 +120,8 @@ def _make(arguments: dict[str, Any]) -> Any:
     return Session().client("s3", **{"config": config, **arguments})
 
 
-def _named(address: Address) -> dict[str, str]:
+def named(address: Address) -> dict[str, str]:
+    """An address as every call of boto3 takes it."""
     return {"Bucket": address.bucket, "Key": address.key}
 
 
@@ -135,7 +137,7 @@ def _stored(answer: Mapping[str, Any]) -> Stored:
 
 
 @contextmanager
-def _translated(address: Address) -> Iterator[None]:
+def translated(address: Address) -> Iterator[None]:
     """Faults of the store as errors of the tree; only their kind is logged."""
     from botocore.exceptions import BotoCoreError, ClientError
 

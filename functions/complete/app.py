@@ -1,0 +1,13 @@
+"""The front door: `/v1/chat/completions`, `/v1/completions`, `/v1/responses`, `/v1/messages`, answered by an engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from renderlayer.http.lambda_handler import function
+
+_answer = function("complete")
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return _answer(event, context)

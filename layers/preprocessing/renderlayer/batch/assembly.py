@@ -1,0 +1,90 @@
+"""Joining ranges of objects into one object inside of the store, within its rules for the pieces of an upload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from renderlayer.batch.store import Bucket, Source
+
+LEAST = 5 << 20
+"""Bytes of a piece of an upload, but for the last."""
+MOST_PIECES = 9_000
+"""Pieces of an upload; the store takes 10,000."""
+AT_A_TIME = 8
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A range of an object, `end` exclusive."""
+
+    key: str
+    start: int
+    end: int
+    etag: str = ""
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+
+Piece = Sequence[Segment]
+"""One segment is copied inside of the store where it is large enough; several are read and sent as one."""
+
+
+def pieces(segments: Iterable[Segment], least: int = LEAST) -> Iterator[Piece]:
+    """Group segments so that every piece but the last has at least `least` bytes; large ones stay whole.
+
+    What a group of small ones lacks is taken from the head of the segment that follows.
+    """
+    small: list[Segment] = []
+    held = 0
+    for segment in segments:
+        if held and segment.size >= least:
+            lack = max(least - held, 0)
+            middle = segment.start + lack
+            yield [*small, replace(segment, end=middle)] if lack else small
+            small, held = [], 0
+            segment = replace(segment, start=middle)
+        if segment.size >= least:
+            yield [segment]
+        elif segment.size:
+            small.append(segment)
+            held += segment.size
+            if held >= least:
+                yield small
+                small, held = [], 0
+    if small:
+        yield small
+
+
+def assemble(bucket: Bucket, key: str, segments: Sequence[Segment]) -> bool:
+    """Make one object of ranges of others, unless it is there; False when it is.
+
+    Raises:
+        Unavailable: the store failed; nothing was made.
+    """
+    total = sum(segment.size for segment in segments)
+    least = max(LEAST, -(-total // MOST_PIECES))
+    planned = list(pieces(segments, least))
+    if len(planned) == 1 and total < LEAST:
+        return bucket.create(key, _read(bucket, planned[0]))
+    upload = bucket.begin(key)
+    try:
+        with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="piece") as pool:
+            etags = list(pool.map(lambda numbered: _piece(bucket, key, upload, *numbered), enumerate(planned, 1)))
+        return bucket.complete(key, upload, etags)
+    except BaseException:
+        bucket.abort(key, upload)
+        raise
+
+
+def _piece(bucket: Bucket, key: str, upload: str, number: int, piece: Piece) -> str:
+    if len(piece) == 1 and piece[0].size >= LEAST:
+        return bucket.copy_piece(key, upload, number, piece[0].key, piece[0].start, piece[0].end)
+    return bucket.write_piece(key, upload, number, _read(bucket, piece))
+
+
+def _read(bucket: Bucket, piece: Piece) -> bytes:
+    return b"".join(bucket.range(Source(segment.key, segment.etag), segment.start, segment.end) for segment in piece)

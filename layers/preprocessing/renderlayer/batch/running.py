@@ -1,0 +1,106 @@
+"""Running the lines of a shard side by side, until they are done or somebody says stop."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from renderlayer.batch.lines import LineError, Request, Result, answered, failed, refused
+from renderlayer.errors import BadRequest, RenderLayerError, Unavailable
+
+logger = logging.getLogger(__name__)
+
+GRACE = 20
+"""Seconds of the time left that are kept to store what is done."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """What a URL does.
+
+    Attributes:
+        answer: (body, request id) -> the answer.
+        waits: whether it waits for an engine, so that many lines at a time are worth while. The others use the
+            processor, where a second thread only costs time.
+    """
+
+    answer: Callable[[Any, str], Any]
+    waits: bool
+
+
+@dataclass
+class Run:
+    """A shard's lines on their way.
+
+    Attributes:
+        done: results by line number.
+        retry_after: seconds after which the rest may be tried again; None while nothing has stood in the way.
+    """
+
+    batch: str
+    endpoints: Mapping[str, Endpoint]
+    time_left: Callable[[], float]
+    reserve: float
+    done: dict[int, Result] = field(default_factory=dict)
+    retry_after: int | None = None
+    _stopped: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, requests: Iterable[tuple[int, Request]], concurrency: int) -> None:
+        """Do lines until they are done, the engine is busy, or the time is short."""
+        pool = ThreadPoolExecutor(concurrency, thread_name_prefix="line")
+        futures: list[Future[None]] = []
+        try:
+            for number, request in requests:
+                if self.endpoints[request.url].waits:
+                    futures.append(pool.submit(self._line, number, request))
+                else:
+                    self._line(number, request)
+            self._wait(futures)
+        finally:
+            self._stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _wait(self, futures: list[Future[None]]) -> None:
+        """Wait for lines under way; those that would outlast the function are left behind."""
+        left = self.time_left() - GRACE
+        finished, _ = wait(futures, None if left == float("inf") else max(left, 0), FIRST_EXCEPTION)
+        for future in finished:
+            future.result()
+
+    def _line(self, number: int, request: Request) -> None:
+        if self._stopped.is_set():
+            return
+        if self.time_left() < self.reserve:
+            self.stop(0)
+            return
+        try:
+            self.done[number] = self._result(number, request)
+        except Unavailable as busy:
+            self.stop(busy.retry_after)
+
+    def stop(self, retry_after: int) -> None:
+        self.retry_after = max(self.retry_after or 0, retry_after)
+        self._stopped.set()
+
+    def _result(self, number: int, request: Request) -> Result:
+        request_id = f"{self.batch}-{number}"
+        error: RenderLayerError
+        try:
+            body = self.endpoints[request.url].answer(request.body, request_id)
+            return answered(self.batch, number, request.custom_id, body, request_id)
+        except Unavailable:
+            raise
+        except LineError as wrong:
+            return failed(self.batch, number, LineError(wrong.code, str(wrong), request.custom_id))
+        except RenderLayerError as known:
+            error = known
+        except UnicodeEncodeError:
+            error = BadRequest("A lone surrogate of the request would reach the answer.")
+        except Exception as crash:  # the type is logged, the message is not, since it may quote a prompt
+            logger.error("unexpected %s in a line of %s", type(crash).__name__, self.batch)
+            error = RenderLayerError("The server had an error while processing this line.")
+        return refused(self.batch, number, request.custom_id, error, request_id)

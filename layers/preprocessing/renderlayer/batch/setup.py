@@ -1,0 +1,60 @@
+"""The steps as the settings describe them; each is made once in a process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from renderlayer.batch.cutter import Limits
+from renderlayer.batch.join import Joiner
+from renderlayer.batch.queue import Queue
+from renderlayer.batch.running import Endpoint
+from renderlayer.batch.split import Splitter
+from renderlayer.batch.store import Bucket
+from renderlayer.batch.work import Worker
+from renderlayer.errors import ConfigurationError
+from renderlayer.settings import PREFIX, Settings
+
+
+@cache
+def splitter() -> Splitter:
+    settings = Settings.from_environment()
+    return Splitter(
+        _bucket(settings),
+        Queue(required(settings, "batch_split_queue")),
+        Queue(required(settings, "batch_work_queue")),
+        Limits(settings.batch_shard_bytes, settings.batch_shard_lines),
+        settings.batch_hours,
+    )
+
+
+@cache
+def joiner() -> Joiner:
+    return Joiner(_bucket(Settings.from_environment()))
+
+
+def worker(settings: Settings, endpoints: Mapping[str, Endpoint]) -> Worker:
+    """A worker; without endpoints it can give shards up, and no more."""
+    queue = Queue(required(settings, "batch_work_queue"))
+    return Worker(_bucket(settings), queue, endpoints, settings.batch_concurrency)
+
+
+@cache
+def undertaker() -> Worker:
+    return worker(Settings.from_environment(), {})
+
+
+def required(settings: Settings, name: str) -> str:
+    """A setting that must be given.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
+    value: str = getattr(settings, name)
+    if not value:
+        raise ConfigurationError(f"Batches need {PREFIX}{name.upper()}.")
+    return value
+
+
+def _bucket(settings: Settings) -> Bucket:
+    return Bucket(required(settings, "batch_bucket"))

@@ -1,0 +1,178 @@
+"""Split: a file's bytes go by once; its shards go to the queue as claim checks, and the manifest tells how many."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import unquote_plus
+
+import orjson
+
+from renderlayer.batch import keys, status
+from renderlayer.batch.claims import Job, Shard, Split
+from renderlayer.batch.cutter import Cut, Cutter, Limits
+from renderlayer.batch.queue import AT_A_TIME, Queue
+from renderlayer.batch.seen import Seen
+from renderlayer.batch.store import Bucket
+from renderlayer.references.store import Gone
+
+PIECE = 8 << 20
+"""Bytes of the file that are read at a time."""
+RESERVE = 60
+"""Seconds before the function's end when the rest is handed on."""
+FOREIGN = (b"\xff\xfe", b"\xfe\xff", b"\x00", b"\x1f\x8b", b"PK\x03\x04")
+"""Beginnings of files in UTF-16 or UTF-32, and of compressed ones."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Splitter:
+    """What splitting needs.
+
+    Args:
+        limits: where shards of new batches end.
+        hours: how long a dropped file may take.
+    """
+
+    bucket: Bucket
+    splits: Queue
+    shards: Queue
+    limits: Limits
+    hours: float
+
+    def receive(self, message: Json, time_left: Callable[[], float]) -> Json:
+        """Work on a message: an event of S3 that a file or an order has come, or a file that is to be gone on with.
+
+        Args:
+            time_left: seconds until the function's end.
+
+        Returns:
+            What happened, for the log.
+        """
+        if "split" in message:
+            return self._split(Split.read(message), time_left)
+        told: Json = {"batches": []}
+        for record in message.get("Records", ()):  # a test event of S3 has none
+            key = unquote_plus(record["s3"]["object"]["key"])
+            begun = self._ordered(key) if key.endswith(keys.ORDER) else self._dropped(key)
+            if begun is not None:
+                told["batches"].append(self._split(begun, time_left))
+        return told
+
+    def _dropped(self, key: str) -> Split | None:
+        """The batch of a file that came; None when the file is gone again."""
+        found = self.bucket.source(key)
+        if found is None:
+            return None
+        source, stored = found
+        created = int(stored.modified)
+        batch = keys.batch_id(created, f"{self.bucket.name}/{key}/{source.version or source.etag}")
+        expires_at = created + int(self.hours * 3600)
+        status.begin(self.bucket, status.new(batch, keys.file_id(key), created, expires_at, ""))
+        return Split(Job(batch, source, expires_at), stored.size, self.limits)
+
+    def _ordered(self, key: str) -> Split | None:
+        """The batch that the API ordered; None when it is no order of the API's, or its file is gone."""
+        order = self.bucket.get(key)
+        batch = status.read(self.bucket, order[0].decode()) if order else None
+        if batch is None:
+            return None
+        found = self.bucket.source(keys.key_of(batch["input_file_id"]))
+        if found is None:
+            self._fail(batch["id"], "invalid_file", "The input file is gone.")
+            return None
+        source, stored = found
+        job = Job(batch["id"], source, batch["expires_at"], batch["endpoint"])
+        return Split(job, stored.size, self.limits)
+
+    def _split(self, split: Split, time_left: Callable[[], float]) -> Json:
+        batch = split.job.batch
+        told: Json = {"batch": batch, "first_shard": split.shard}
+        if self.bucket.head(keys.manifest(batch)) is not None:
+            return {**told, "outcome": "known"}
+        try:
+            broken = self._broken(split) if split.at == 0 else None
+            if broken is None:
+                split = self._cut(split, time_left)
+        except Gone:
+            broken = "The input file was replaced or removed while it was read."
+        if broken is None and split.at == split.size and split.objects == 0:
+            broken = "No line of the file is a JSON object." if split.requests else "The file has no lines."
+        if broken is not None:
+            self._fail(batch, "invalid_file", broken)
+            return {**told, "outcome": "failed"}
+        counts = {"total": split.requests}
+        if split.at < split.size:
+            self.splits.send([split.message()])
+            status.update(self.bucket, batch, lambda now: status.advanced(now, "in_progress", counts))
+            return {**told, "outcome": "handed_on", "shards": split.shard}
+        status.update(self.bucket, batch, lambda now: status.advanced(now, "in_progress", counts))
+        self.bucket.create(keys.manifest(batch), orjson.dumps({"shards": split.shard, "requests": split.requests}))
+        return {**told, "outcome": "split", "shards": split.shard, "requests": split.requests}
+
+    def _broken(self, split: Split) -> str | None:
+        """Why the file cannot be one of JSON lines."""
+        start = self.bucket.range(split.job.source, 0, min(4, split.size))
+        return "The file is compressed, or not in UTF-8." if start.startswith(FOREIGN) else None
+
+    def _cut(self, split: Split, time_left: Callable[[], float]) -> Split:
+        """Send shards until the file or the time ends; where it stands then.
+
+        A function that ends in the middle is begun again by its message and sends the same shards once more; whoever
+        works on them finds the parts that are there already.
+        """
+        cutter = Cutter(split.limits, self._seen(split), split.at, split.line, split.objects)
+        number, requests = split.shard, split.requests
+        waiting: list[Json] = []
+        for cut in self._cuts(cutter, split):
+            waiting.append(Shard(split.job, number, cut).message())
+            number += 1
+            requests += cut.requests
+            if len(waiting) == AT_A_TIME:
+                self.shards.send(waiting)
+                waiting = []
+                if time_left() < RESERVE:
+                    break
+        self.shards.send(waiting)
+        reached = replace(
+            split, shard=number, at=cutter.at, line=cutter.line, requests=requests, objects=cutter.objects
+        )
+        if reached.at < reached.size:
+            self.bucket.write(keys.fingerprints(split.job.batch, number), cutter.seen.packed())
+        return reached
+
+    def _cuts(self, cutter: Cutter, split: Split) -> Iterator[Cut]:
+        for start in range(split.at, split.size, PIECE):
+            yield from cutter.feed(self.bucket.range(split.job.source, start, min(start + PIECE, split.size)))
+        yield from cutter.finish()
+
+    def _seen(self, split: Split) -> Seen:
+        if not split.shard:
+            return Seen()
+        kept = self.bucket.get(keys.fingerprints(split.job.batch, split.shard))
+        if kept is None:
+            raise Gone  # removed by the lifecycle rule, days after it was written
+        return Seen(kept[0])
+
+    def _fail(self, batch: str, code: str, message: str) -> None:
+        """End a batch whose file cannot be read, with an error file that says why."""
+        error = {"code": code, "message": message, "line": None, "param": None}
+        row = {"id": None, "custom_id": None, "response": None, "error": error}
+        self.bucket.create(keys.errors(batch), orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+        fields: Json = {
+            "errors": {"object": "list", "data": [error]},
+            "error_file_id": keys.file_id(keys.errors(batch)),
+        }
+        status.update(self.bucket, batch, lambda now: status.advanced(now, "failed", **fields))
+
+
+def deadline(context: Any) -> Callable[[], float]:
+    """Seconds left of an invocation, as Lambda's context tells; without one there is no end."""
+    remaining = getattr(context, "get_remaining_time_in_millis", None)
+    if remaining is None:
+        return lambda: float("inf")
+    end = time.monotonic() + remaining() / 1000
+    return lambda: end - time.monotonic()

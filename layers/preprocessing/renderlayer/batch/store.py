@@ -1,0 +1,193 @@
+"""The bucket of batches: what `S3Store` cannot, over the same client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from renderlayer.references.address import Address
+from renderlayer.references.s3 import CONNECT_SECONDS, S3Store, named, translated
+from renderlayer.references.store import Gone, Stored
+
+READ_SECONDS = 120
+"""A copy of gigabytes inside of S3 answers when it is done."""
+ATTEMPTS = 4
+TRIES = 3
+"""Readings of a body that breaks off, which the client does not repeat itself."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One version of an object."""
+
+    key: str
+    etag: str
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An object of a listing; `modified` in seconds since the epoch."""
+
+    key: str
+    size: int
+    modified: float
+
+
+class Bucket(S3Store):
+    """Objects of one bucket by key.
+
+    Raises (all calls):
+        Unavailable: the store is down, slow, or refuses this process.
+    """
+
+    def __init__(self, name: str, **client: Any) -> None:
+        from botocore.config import Config
+
+        config = Config(
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=READ_SECONDS,
+            max_pool_connections=32,
+            retries={"total_max_attempts": ATTEMPTS, "mode": "standard"},
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        )
+        super().__init__(**{"config": config, **client})
+        self.name = name
+
+    def head(self, key: str) -> Stored | None:
+        return self.describe(self._at(key))
+
+    def source(self, key: str) -> tuple[Source, Stored] | None:
+        """The newest version of an object, and what is known of it."""
+        address = self._at(key)
+        try:
+            with translated(address):
+                answer = self._client.head_object(**named(address))
+        except Gone:
+            return None
+        version = answer.get("VersionId")
+        stored = Stored(
+            answer["ContentLength"], answer["ETag"], answer["LastModified"].timestamp(), None, answer["Metadata"]
+        )
+        return Source(key, answer["ETag"], None if version == "null" else version), stored
+
+    def get(self, key: str) -> tuple[bytes, str] | None:
+        """Content and ETag of an object; None when there is none."""
+        try:
+            return self._get(key)
+        except Gone:
+            return None
+
+    def range(self, source: Source, start: int, end: int) -> bytes:
+        """Bytes `start` to `end` (exclusive) of a version.
+
+        Raises:
+            Gone: there is no such version (any more).
+        """
+        if end <= start:
+            return b""
+        chosen = {"VersionId": source.version} if source.version else {"IfMatch": source.etag} if source.etag else {}
+        return self._get(source.key, Range=f"bytes={start}-{end - 1}", **chosen)[0]
+
+    def write(
+        self, key: str, data: bytes, metadata: Mapping[str, str] | None = None, replaces: str | None = None
+    ) -> bool:
+        """Write a whole object, whatever was there before; with `replaces` only over the version of that ETag.
+
+        Returns:
+            False when there is another version by now.
+        """
+        return self._put(key, data, metadata, {"IfMatch": replaces} if replaces else {})
+
+    def create(self, key: str, data: bytes, metadata: Mapping[str, str] | None = None) -> bool:
+        """Write an object that is not there yet; False when there is one, which is left as it is."""
+        return self._put(key, data, metadata, {"IfNoneMatch": "*"})
+
+    def delete(self, key: str) -> None:
+        address = self._at(key)
+        with translated(address):
+            self._client.delete_object(**named(address))
+
+    def entries(self, prefix: str, after: str = "") -> Iterator[Entry]:
+        """Objects under a prefix by key, those behind `after`."""
+        more: dict[str, str] = {"StartAfter": after} if after else {}
+        while True:
+            with translated(self._at(prefix)):
+                page = self._client.list_objects_v2(Bucket=self.name, Prefix=prefix, **more)
+            for found in page.get("Contents", ()):
+                yield Entry(found["Key"], found["Size"], found["LastModified"].timestamp())
+            if not page.get("IsTruncated"):
+                return
+            more = {"ContinuationToken": page["NextContinuationToken"]}
+
+    def begin(self, key: str) -> str:
+        """Begin a multipart upload; its id."""
+        with translated(self._at(key)):
+            upload: str = self._client.create_multipart_upload(**named(self._at(key)))["UploadId"]
+        return upload
+
+    def copy_piece(self, key: str, upload: str, number: int, source: str, start: int, end: int) -> str:
+        """Make bytes of another object of the bucket a piece of an upload, inside of S3; the piece's ETag."""
+        with translated(self._at(key)):
+            answer = self._client.upload_part_copy(
+                **named(self._at(key)),
+                UploadId=upload,
+                PartNumber=number,
+                CopySource=named(self._at(source)),
+                CopySourceRange=f"bytes={start}-{end - 1}",
+            )
+        return str(answer["CopyPartResult"]["ETag"])
+
+    def write_piece(self, key: str, upload: str, number: int, data: bytes) -> str:
+        """Send a piece of an upload; its ETag."""
+        with translated(self._at(key)):
+            answer = self._client.upload_part(**named(self._at(key)), UploadId=upload, PartNumber=number, Body=data)
+        return str(answer["ETag"])
+
+    def complete(self, key: str, upload: str, etags: list[str]) -> bool:
+        """Make the pieces one object that is not there yet; False when there is one."""
+        pieces = [{"PartNumber": number, "ETag": etag} for number, etag in enumerate(etags, 1)]
+        try:
+            with translated(self._at(key)):
+                self._client.complete_multipart_upload(
+                    **named(self._at(key)), UploadId=upload, MultipartUpload={"Parts": pieces}, IfNoneMatch="*"
+                )
+        except Gone:
+            return False
+        return True
+
+    def abort(self, key: str, upload: str) -> None:
+        """Drop an upload; one that is gone is fine."""
+        try:
+            with translated(self._at(key)):
+                self._client.abort_multipart_upload(**named(self._at(key)), UploadId=upload)
+        except Gone:
+            return
+
+    def _at(self, key: str) -> Address:
+        return Address(self.name, "", "", key)
+
+    def _get(self, key: str, **options: str) -> tuple[bytes, str]:
+        from botocore.exceptions import BotoCoreError
+
+        address = self._at(key)
+        left = TRIES
+        while True:
+            left -= 1
+            with translated(address):
+                answer = self._client.get_object(**named(address), **options)
+                try:
+                    return answer["Body"].read(), answer["ETag"]
+                except BotoCoreError:
+                    if not left:
+                        raise
+
+    def _put(self, key: str, data: bytes, metadata: Mapping[str, str] | None, condition: Mapping[str, str]) -> bool:
+        try:
+            with translated(self._at(key)):
+                self._client.put_object(**named(self._at(key)), **condition, Body=data, Metadata=metadata or {})
+        except Gone:
+            return False
+        return True
