@@ -211,7 +211,7 @@ def adjust(
     in_play = bool(parsers.tool and tools and tool_choice != "none")
     skip = False if _keeps_special_tokens(parsers, row, in_play) else None
     if tokenizer_grammar is not None:
-        return Adjustment(params(grammar=tokenizer_grammar), skip, reasoning_ended=True)
+        return Adjustment(params(grammar=tokenizer_grammar), None, reasoning_ended=True)
     try:
         if harmony_model and structured_outputs is not None:
             from renderlayer.parsers.structural_tags import harmony

@@ -134,6 +134,9 @@ def _finished(
     constraint = structured_outputs(
         request.structured_outputs, request.response_format, named_tool_choice=request.named_tool is not None
     )
+    grammar = None
+    if server.renderer is not None and dialect.engine_parses:
+        grammar = server.renderer.grammar(tools, choice, request.parallel_tool_calls, constraint)
     change = adjust.adjust(
         server.parsers,
         tools,
@@ -142,6 +145,7 @@ def _finished(
         structured_outputs=constraint,
         strict_level=server.settings.tool_strict_level,
         harmony_model=server.model.facts.harmony,
+        tokenizer_grammar=grammar,
     )
     prompt_logprobs = request.prompt_logprobs
     if prompt_logprobs is None and request.echo:

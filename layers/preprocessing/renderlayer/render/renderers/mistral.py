@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mistral_common.protocol.instruct.request import ChatCompletionRequest
@@ -11,6 +13,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.render.chat_prompt import Prompt
 from renderlayer.render.content_parts import content_parts, part_text
 from renderlayer.render.prompt import check_ids
+from renderlayer.render.renderers.mistral_grammar import PackedGrammar
 from renderlayer.render.renderers.mistral_tokenizer import open_mistral
 from renderlayer.render.renderers.renderer import Renderer, Talk
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 _ID_LENGTH = 9
 _FIRST_WITH_EFFORT = 15
+_FIRST_WITH_GRAMMAR = 11
 _KEYS = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning", "reasoning_content")
 
 
@@ -28,31 +32,53 @@ class MistralRenderer(Renderer):
     def __init__(self, server: Server) -> None:
         self._server = server
         self._mistral = open_mistral(server.model)
-        self._takes_effort = self._mistral.version.version_num >= _FIRST_WITH_EFFORT
+        version = self._mistral.version.version_num
+        self._takes_effort = version >= _FIRST_WITH_EFFORT
+        self._grammar: PackedGrammar | None = None
+        if version >= _FIRST_WITH_GRAMMAR and server.parsers.tool == "mistral":
+            self._grammar = PackedGrammar(self._mistral, server.model.vocabulary.added)
 
     def check_template(self, chat_template: str | None, kwargs: dict[str, Any] | None) -> None:
         """Refuse templates and their kwargs: there is none."""
         if chat_template is not None or kwargs is not None:
             raise BadRequest("chat_template is not supported for Mistral tokenizers.", "chat_template")
 
+    def grammar(
+        self,
+        tools: list[dict[str, Any]] | None,
+        tool_choice: str | dict[str, Any] | None,
+        parallel_tool_calls: bool | None,
+        constraint: dict[str, Any] | None,
+    ) -> str | None:
+        if self._grammar is None:
+            return None
+        with _refusals():
+            return self._grammar.written(tools, tool_choice, parallel_tool_calls, constraint)
+
     def prompt(self, talk: Talk) -> Prompt:
         messages = [_message(message) for message in talk.messages]
         continued = bool(talk.kwargs.get("continue_final_message"))
         _check_end(messages, continued, bool(talk.kwargs.get("add_generation_prompt")))
         effort = {"reasoning_effort": talk.kwargs.get("reasoning_effort")} if self._takes_effort else {}
-        try:
+        with _refusals():
             request = ChatCompletionRequest.from_openai(
                 messages, talk.tools, continue_final_message=continued, **effort
             )
             token_ids: list[int] = self._mistral.encode_chat_completion(request).tokens
-        except BadRequest:
-            raise
-        except Exception as error:
-            # The library states its rules by assertions and by exceptions of several kinds; all speak of the request.
-            raise BadRequest(str(error)) from error
         if talk.limited:
             token_ids = check_ids(token_ids, self._server, talk.options)
         return Prompt(token_ids, history_tool_calls=sum(len(message.get("tool_calls") or ()) for message in messages))
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """The library states its rules by assertions and by exceptions of several kinds; all speak of the request."""
+    try:
+        yield
+    except BadRequest:
+        raise
+    except Exception as error:
+        raise BadRequest(str(error)) from error
 
 
 def _check_end(messages: list[dict[str, Any]], continued: bool, generate: bool) -> None:

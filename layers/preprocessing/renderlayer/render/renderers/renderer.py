@@ -47,6 +47,24 @@ class Renderer(ABC):
             BadRequest: the request must not bring them.
         """
 
+    def grammar(
+        self,
+        tools: list[dict[str, Any]] | None,
+        tool_choice: str | dict[str, Any] | None,
+        parallel_tool_calls: bool | None,
+        constraint: dict[str, Any] | None,
+    ) -> str | None:
+        """A Lark grammar of the whole answer, for families that describe it so (wire.md 2.7).
+
+        Args:
+            tools, tool_choice, parallel_tool_calls: of the request, dumped.
+            constraint: the request's own constraint, all keys present.
+
+        Raises:
+            BadRequest: the request contradicts itself.
+        """
+        return None
+
     @abstractmethod
     def prompt(self, talk: Talk) -> Prompt:
         """Token ids of a conversation.
