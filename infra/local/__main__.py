@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from infra.local.batch import add_arguments as add_batch_arguments
 from renderlayer.errors import ConfigurationError
 from renderlayer.http.serve import add_arguments, exit_on_signals
 
@@ -22,11 +23,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo.add_argument("--engine-port", type=int, default=8081, help="port of the engine (default: %(default)s)")
     demo.add_argument("--ask", help="the chat's one message")
     demo.add_argument("--once", action="store_true", help="stop after the answer")
+    batch = commands.add_parser("batch", help="run a file of requests through the batch functions")
+    add_batch_arguments(batch)
     given = parser.parse_args(arguments)
     exit_on_signals()
     try:
         if given.command == "serve":
             from infra.local.serve import serve as run
+        elif given.command == "batch":
+            from infra.local.batch import run
         else:
             from infra.local.run import run
         run(given)

@@ -74,10 +74,24 @@ def _settings(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _batch_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    status = commands.add_parser("status", help="print counts, rate and time left")
+    status.add_argument("address", help="s3://BUCKET (all batches), s3://BUCKET/BATCH_ID, or the address of an input")
+    status.add_argument("--json", action="store_true", help="print the batch objects")
+
+
+def _batch(arguments: argparse.Namespace) -> int:
+    from renderlayer.batch.report import print_status
+
+    return print_status(arguments.address, arguments.json)
+
+
 COMMANDS = (
     Command("pack", "make a bundle of a model", _pack_arguments, _pack),
     Command("inspect", "show what is in a bundle", _inspect_arguments, _inspect),
     Command("settings", "list every setting: variable, flag, default, meaning", lambda parser: None, _settings),
+    Command("batch", "look after batches", _batch_arguments, _batch),
     Command("serve", "serve a bundle, a model folder or a Hub id over HTTP", _serve_arguments, _serve),
 )
 

@@ -110,6 +110,11 @@ class Bucket(S3Store):
         with translated(address):
             self._client.delete_object(**named(address))
 
+    def link(self, key: str, seconds: int) -> str:
+        """A URL at which anybody can read an object for some time."""
+        url: str = self._client.generate_presigned_url("get_object", Params=named(self._at(key)), ExpiresIn=seconds)
+        return url
+
     def entries(self, prefix: str, after: str = "") -> Iterator[Entry]:
         """Objects under a prefix by key, those behind `after`."""
         more: dict[str, str] = {"StartAfter": after} if after else {}

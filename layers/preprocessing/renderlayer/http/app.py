@@ -61,6 +61,12 @@ def create_app(settings: Settings | None = None, parts: Sequence[str] = PARTS, s
 
         add_complete_routes(app, server, Engine(settings.engine_url, settings.engine_api_key))
     _add_status_routes(app, server)
+    guard(app, settings)
+    return app
+
+
+def guard(app: FastAPI, settings: Settings) -> None:
+    """What every application has: answers to errors, keys, request ids."""
     app.add_exception_handler(RenderLayerError, _on_error)
     app.add_exception_handler(UnicodeEncodeError, _on_surrogate)
     app.add_exception_handler(Exception, _on_crash)
@@ -68,7 +74,6 @@ def create_app(settings: Settings | None = None, parts: Sequence[str] = PARTS, s
         app.add_middleware(RequireKey, keys=settings.api_key)
     if settings.enable_request_id_headers:
         app.add_middleware(EchoRequestId)
-    return app
 
 
 def _endpoint(route: Route, server: Server) -> Callable[[Request], Awaitable[Response]]:

@@ -1,0 +1,97 @@
+"""How a batch comes along, for a person: counts, rate and time left."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from renderlayer.batch import keys
+from renderlayer.batch.orders import Orders
+from renderlayer.batch.store import Bucket
+from renderlayer.errors import ConfigurationError, NotFound
+
+MOST = 20
+"""Batches that are shown of a bucket."""
+WIDTH = 30
+
+Json = dict[str, Any]
+
+
+def rate(batch: Json, now: float) -> float:
+    """Lines a second since the work began; 0 when none is done."""
+    counts, began = batch["request_counts"], batch["in_progress_at"]
+    done = counts["completed"] + counts["failed"]
+    ends = (batch[f"{name}_at"] for name in ("completed", "failed", "expired", "cancelled"))
+    until = next((end for end in ends if end is not None), now)
+    return done / max(until - began, 1) if began is not None else 0.0
+
+
+def time_left(batch: Json, now: float) -> float | None:
+    """Seconds until the last line is done at the rate so far; None when nobody can say."""
+    counts, speed = batch["request_counts"], rate(batch, now)
+    left = counts["total"] - counts["completed"] - counts["failed"]
+    return left / speed if speed and left >= 0 else None
+
+
+def bar(batch: Json, now: float) -> str:
+    """One line that is written over and over."""
+    counts = batch["request_counts"]
+    done, total = counts["completed"] + counts["failed"], counts["total"]
+    filled = WIDTH * done // total if total else 0
+    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {summary(batch, now)}  "
+
+
+def summary(batch: Json, now: float) -> str:
+    """Status, counts, rate, and the time left while there is some."""
+    counts = batch["request_counts"]
+    done = counts["completed"] + counts["failed"]
+    parts = [f"{batch['status']}: {done}/{counts['total']} lines", f"{counts['failed']} failed"]
+    parts.append(f"{rate(batch, now):.1f} lines/s")
+    left = time_left(batch, now)
+    if batch["status"] in ("in_progress", "cancelling") and left is not None:
+        parts.append(f"{clock(left)} left")
+    return ", ".join(parts)
+
+
+def clock(seconds: float) -> str:
+    """A time span as h:mm:ss."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
+
+
+def print_status(address: str, as_json: bool) -> int:
+    """Print how batches come along; the exit status.
+
+    Args:
+        address: `s3://bucket` for the newest batches, `s3://bucket/batch_…` for one, `s3://bucket/<key of an input>`
+            for those of a file.
+
+    Raises:
+        ConfigurationError: the address is none, or there is no such batch.
+    """
+    scheme, _, rest = address.partition("://")
+    name, _, wanted = rest.strip("/").partition("/")
+    if scheme != "s3" or not name:
+        raise ConfigurationError(f"{address}: not of the form s3://BUCKET[/BATCH]")
+    found = list(_wanted(Orders(Bucket(name), ()), wanted))
+    if wanted and not found:
+        raise ConfigurationError(f"{address}: no such batch")
+    now = time.time()
+    for batch in found:
+        print(json.dumps(batch) if as_json else f"{batch['id']}  {summary(batch, now)}")
+    return 0
+
+
+def _wanted(orders: Orders, wanted: str) -> Iterator[Json]:
+    if not wanted:
+        return islice(orders.listed(None), MOST)
+    if wanted.startswith(keys.ROOT):
+        file_id = keys.file_id(wanted)
+        return (batch for batch in orders.listed(None) if batch["input_file_id"] == file_id)
+    try:
+        return iter([orders.retrieve(wanted)])
+    except NotFound:
+        return iter(())

@@ -1,0 +1,121 @@
+"""`/v1/files` and `/v1/batches` on the bucket of batches, as the official client calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from renderlayer.batch.files import BATCH, OUTPUT, Files
+from renderlayer.batch.orders import Orders
+from renderlayer.batch.store import Bucket
+from renderlayer.errors import InvalidRequest, NotImplementedHere
+from renderlayer.http.app import guard
+from renderlayer.http.body import decoded, read_body
+from renderlayer.http.complete import PATHS
+from renderlayer.http.lambda_handler import ENVELOPE, LambdaHandler
+from renderlayer.http.routes import ROUTES
+from renderlayer.settings import PREFIX, Settings
+
+URLS = frozenset(PATHS) | {route.path for route in ROUTES}
+"""What a batch may ask for."""
+
+Json = dict[str, Any]
+Limit = Annotated[int, Query(ge=1, le=100)]
+
+
+def create_batch_app(settings: Settings) -> FastAPI:
+    """Build the application; without a bucket every call is refused. It opens no model."""
+    app = FastAPI(title="renderlayer batches")
+    if settings.batch_bucket:
+        bucket = Bucket(settings.batch_bucket)
+        _add_files(app, Files(bucket), settings)
+        _add_batches(app, Orders(bucket, URLS), settings)
+    else:
+        _add_refusal(app)
+    guard(app, settings)
+    return app
+
+
+def function() -> LambdaHandler:
+    """The handler of the function, configured by the environment."""
+    settings = Settings.from_environment()
+    return LambdaHandler(create_batch_app(settings), settings, "batch_api")
+
+
+def _add_files(app: FastAPI, files: Files, settings: Settings) -> None:
+    # base64 takes 4 bytes for 3, and the function's answer has a limit
+    most = (settings.max_response_bytes - ENVELOPE) // 4 * 3 if settings.max_response_bytes else 0
+
+    @app.post("/v1/files")
+    async def create(request: Request) -> Json:
+        async with request.form() as form:
+            upload = form.get("file")
+            if form.get("purpose") != BATCH:
+                raise InvalidRequest(f"purpose must be '{BATCH}'.", "purpose")
+            if not isinstance(upload, UploadFile):
+                raise InvalidRequest("file must be a file.", "file")
+            content = await upload.read()
+            return await run_in_threadpool(files.add, upload.filename or "", content)
+
+    @app.get("/v1/files")
+    def listed(limit: Limit = 100, after: str | None = None, purpose: str | None = None) -> Json:
+        return _page(iter(()) if purpose == OUTPUT else files.listed(after), limit)
+
+    @app.get("/v1/files/{file_id}")
+    def describe(file_id: str) -> Json:
+        return files.describe(file_id)
+
+    @app.delete("/v1/files/{file_id}")
+    def remove(file_id: str) -> Json:
+        return files.remove(file_id)
+
+    @app.get("/v1/files/{file_id}/content")
+    def content(file_id: str) -> Response:
+        found = files.content(file_id, most)
+        if isinstance(found, str):
+            return RedirectResponse(found)
+        return Response(found, media_type="application/octet-stream")
+
+
+def _add_batches(app: FastAPI, orders: Orders, settings: Settings) -> None:
+    @app.post("/v1/batches")
+    async def create(request: Request) -> Json:
+        body = decoded(await read_body(request, settings.max_body_bytes))
+        return await run_in_threadpool(orders.create, body)
+
+    @app.get("/v1/batches")
+    def listed(limit: Limit = 20, after: str | None = None) -> Json:
+        return _page(orders.listed(after), limit)
+
+    @app.get("/v1/batches/{batch_id}")
+    def retrieve(batch_id: str) -> Json:
+        return orders.retrieve(batch_id)
+
+    @app.post("/v1/batches/{batch_id}/cancel")
+    def cancel(batch_id: str) -> Json:
+        return orders.cancel(batch_id)
+
+
+def _add_refusal(app: FastAPI) -> None:
+    @app.api_route("/{path:path}", methods=["GET", "POST", "DELETE"])
+    def refuse(path: str) -> Json:
+        raise NotImplementedHere(f"This server has no bucket for batches ({PREFIX}BATCH_BUCKET).")
+
+
+def _page(rows: Iterator[Json], limit: int) -> Json:
+    found = list(islice(rows, limit + 1))
+    shown = found[:limit]
+    return {
+        "object": "list",
+        "data": shown,
+        "first_id": shown[0]["id"] if shown else None,
+        "last_id": shown[-1]["id"] if shown else None,
+        "has_more": len(found) > limit,
+    }
