@@ -84,6 +84,19 @@ def test_what_each_engine_is_sent(server: Server) -> None:
     assert decode["sampling_params"] == rendered["sampling_params"]
 
 
+def test_items_without_metadata_are_left_to_prefill(server: Server) -> None:
+    rendered = render(server, "reference", FIRST, SECOND)
+    features = rendered["features"]
+    features["mm_metadata"]["image"][1] = None
+    (request,) = encode_requests(rendered)
+    assert request["features"]["mm_hashes"] == {"image": features["mm_hashes"]["image"][:1]}
+    prefill = prefill_request(rendered, {features["mm_hashes"]["image"][0]: {"peer": 1}})
+    assert prefill["features"]["kwargs_data"] == {"image": [None, features["kwargs_data"]["image"][1]]}
+    rendered["features"]["mm_metadata"] = None
+    assert encode_requests(rendered) == []
+    assert prefill_request(rendered, {})["features"] == rendered["features"]
+
+
 def test_metadata_alone_is_refused(server: Server, roles: Roles) -> None:
     rendered = render(server, "reference", FIRST)
     rendered["features"]["kwargs_data"] = None

@@ -40,7 +40,7 @@ def disaggregated(rendered: Json, roles: Roles) -> Json | Iterator[Json]:
         The decode engine's answer; for `"stream": true` its events.
 
     Raises:
-        BadRequest: an item has neither payload nor metadata.
+        BadRequest: an item has no payload.
         EngineError, Unavailable: what an engine answered, such as 424 for a payload that is gone.
         BadGateway: an engine is not set up for its role.
     """
@@ -59,25 +59,29 @@ def encode_requests(rendered: Json) -> list[Json]:
     features = rendered.get("features") or {}
     for modality, hashes in features.get("mm_hashes", {}).items():
         for at, mm_hash in enumerate(hashes):
-            payload, metadata = (_entry(features, name, modality, at) for name in ("kwargs_data", "mm_metadata"))
-            if payload is None:
+            if _entry(features, "kwargs_data", modality, at) is None:
                 raise BadRequest(f"features.kwargs_data.{modality}[{at}] is needed to encode the item.", "features")
-            if metadata is not None:
-                place = features["mm_placeholders"][modality][at]
-                start, end = place["offset"], place["offset"] + place["length"]
-                requests[mm_hash] = {
-                    "request_id": f"{rendered['request_id']}-encode-{len(requests)}",
-                    "model": rendered.get("model"),
-                    "token_ids": rendered["token_ids"][:1] + rendered["token_ids"][start:end],
-                    "features": {
-                        "mm_hashes": {modality: [mm_hash]},
-                        "mm_placeholders": {modality: [{**place, "offset": 1}]},
-                        "kwargs_data": {modality: [payload]},
-                        "mm_metadata": {modality: [metadata]},
-                    },
-                    "sampling_params": {"max_tokens": 1},
-                }
+            if _entry(features, "mm_metadata", modality, at) is not None:
+                requests[mm_hash] = _encode_request(rendered, modality, at)
     return list(requests.values())
+
+
+def _encode_request(rendered: Json, modality: str, at: int) -> Json:
+    features, ids = rendered["features"], rendered["token_ids"]
+    place = features["mm_placeholders"][modality][at]
+    start, end = place["offset"], place["offset"] + place["length"]
+    return {
+        "request_id": f"{rendered['request_id']}-encode-{modality}-{at}",
+        "model": rendered.get("model"),
+        "token_ids": ids[:1] + ids[start:end],
+        "features": {
+            "mm_placeholders": {modality: [{**place, "offset": 1}]},
+            **{
+                name: {modality: [features[name][modality][at]]} for name in ("mm_hashes", "kwargs_data", "mm_metadata")
+            },
+        },
+        "sampling_params": {"max_tokens": 1},
+    }
 
 
 def prefill_request(rendered: Json, coordinates: Json) -> Json:
