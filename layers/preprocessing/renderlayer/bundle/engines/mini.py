@@ -78,18 +78,19 @@ class MiniEngine:
 
 
 def _is_unfit(value: Any) -> bool:
-    """Whether `value` holds a number that is written differently (with an exponent, or of more than 126 bits), a
-    separator that only Python takes for white space, or a lone surrogate, which minijinja would replace."""
+    """Whether `value` holds something that minijinja writes or reads otherwise.
+
+    That is a float that Python writes with an exponent or that has no fraction (filters written in Python would get an
+    integer), an integer of more than 126 bits, or a separator that only Python takes for white space.
+    """
     if isinstance(value, str):
-        if not value.isascii() and _SURROGATE.search(value):
-            return True
         return any(separator in value for separator in _SEPARATORS)
     if isinstance(value, dict):
         return any(map(_is_unfit, value.values()))
     if isinstance(value, list):
         return any(map(_is_unfit, value))
     if isinstance(value, float):
-        return value != 0 and not 1e-4 <= abs(value) < 1e16
+        return value.is_integer() or not 1e-4 <= abs(value) < 1e16
     return isinstance(value, int) and value.bit_length() > 126
 
 

@@ -40,7 +40,7 @@ _ARGUMENTS = {
     "huge": 12345678901234567890123,
     "flag": True,
     "nothing": None,
-    "list": [1, "two", {"three": [3.0]}],
+    "list": [1, "two", {"three": [3.5]}],
     "nested": {"items": [1], "keys": {}, "": ""},
 }
 _CALLING: Message = {

@@ -1,0 +1,57 @@
+"""`renderlayer pack` and `renderlayer inspect`, as a person meets them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from renderlayer.cli import main
+from tests.bundle.conftest import MakeFolder
+
+
+def test_pack_and_inspect_show_the_same(
+    make_folder: MakeFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"chat_template.json": {"chat_template": "{{ messages }}"}, "preprocessor_config.json": {"patch_size": 14}}
+    assert main(["pack", str(make_folder(kind="nfc_byte_level", files=files)), "-o", str(tmp_path / "out")]) == 0
+    packed = capsys.readouterr().out
+    assert main(["inspect", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert shown == packed
+    for words in (
+        "llama (LlamaForCausalLM)",
+        "512 tokens",
+        "equals tokenizers on",
+        "texts with any of 188 characters go to tokenizers",
+        "byte_level",
+        "minijinja, content as string",
+        "processor (without tools)",
+        "bos_token",
+        "tokenizer.kitoken",
+        "total",
+        "preprocessor_config",
+    ):
+        assert words in shown
+    assert str(tmp_path) not in shown
+
+
+def test_it_says_why_an_engine_is_not_used(
+    make_folder: MakeFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template = "{% for m in none %}{% endfor %}{{ messages }}"
+    files = {"tokenizer_config.json": {"chat_template": template}}
+    assert main(["pack", str(make_folder(kind="word_piece", files=files)), "-o", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert "tokenizers  (kitoken" in shown
+    assert "is not used" in shown
+    assert "jinja2, content as string  (not minijinja" in shown
+
+
+@pytest.mark.parametrize("arguments", [["inspect", "/nowhere"], ["pack", "/nowhere", "-o", "/tmp/never-written"]])
+def test_mistakes_end_with_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("renderlayer: ")
+    assert captured.err.count("\n") == 1
