@@ -13,7 +13,9 @@ from renderlayer.errors import BadRequest
 from tests.models import CHATML
 
 
-@pytest.mark.parametrize("value", [1e-7, -1e16, 3.0, 0.0, float("inf"), float("nan"), 1 << 200, [{"a": 1e-5}], "a\x1c"])
+@pytest.mark.parametrize(
+    "value", [1e-7, -1e16, 3.0, 0.0, float("inf"), float("nan"), 1 << 200, [{"a": 1e-5}], "a\x1c", ["é\ud800"]]
+)
 def test_values_that_it_would_write_otherwise_go_to_jinja2(value: Any) -> None:
     engine = MiniEngine("{{ v }}|{{ v | tojson }}")
     with pytest.raises(Unfit):

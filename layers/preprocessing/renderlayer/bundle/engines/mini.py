@@ -16,7 +16,6 @@ from renderlayer.errors import BadRequest
 _GENERATION = re.compile(r"{%[-+]?\s*(?:end)?generation\s*[-+]?%}")
 _NAME = "chat"
 _SEPARATORS = "\x1c\x1d\x1e\x1f"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class TemplateRefusal(Exception):
@@ -81,10 +80,10 @@ def _is_unfit(value: Any) -> bool:
     """Whether `value` holds something that minijinja writes or reads otherwise.
 
     That is a float that Python writes with an exponent or that has no fraction (filters written in Python would get an
-    integer), an integer of more than 126 bits, or a separator that only Python takes for white space.
+    integer), an integer of more than 126 bits, a separator that only Python takes for white space, or a lone surrogate.
     """
     if isinstance(value, str):
-        return any(separator in value for separator in _SEPARATORS)
+        return any(separator in value for separator in _SEPARATORS) or _has_surrogate(value)
     if isinstance(value, dict):
         return any(map(_is_unfit, value.values()))
     if isinstance(value, list):
@@ -92,6 +91,14 @@ def _is_unfit(value: Any) -> bool:
     if isinstance(value, float):
         return value.is_integer() or not 1e-4 <= abs(value) < 1e16
     return isinstance(value, int) and value.bit_length() > 126
+
+
+def _has_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _is_iterable(value: Any) -> bool:
@@ -109,14 +116,6 @@ def _as_if_tag(match: re.Match[str]) -> str:
     opening = "{%" + (tag[2] if tag[2] in "-+" else "")
     closing = (tag[-3] if tag[-3] in "-+" else "") + "%}"
     return f"{opening} if true {closing}" if "endgeneration" not in tag else f"{opening} endif {closing}"
-
-
-def _holds_surrogate(value: Any) -> bool:
-    if isinstance(value, str):
-        return any("\ud800" <= character <= "\udfff" for character in value)
-    if isinstance(value, dict):
-        return any(map(_holds_surrogate, value.values()))
-    return isinstance(value, list) and any(map(_holds_surrogate, value))
 
 
 def _raise_exception(message: Any) -> None:
