@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
 import torch
 
@@ -70,22 +69,18 @@ class Scheduler:
     def start(self) -> None:
         self._thread.start()
 
-    @property
-    def alive(self) -> bool:
-        return self._thread.is_alive()
-
     def submit(self, job: Job, emit: Emit) -> None:
         """Take a job in; `emit` gets what it gains."""
         job.emit = emit
-        self._inbox.put(partial(self._waiting.append, job))
+        self._inbox.put(lambda: self._waiting.append(job))
 
     def abort(self, request_ids: Collection[str] | None = None) -> None:
         """End the requests of these ids, or all of them; unknown ids are ignored."""
-        self._inbox.put(partial(self._abort, lambda job: request_ids is None or job.request_id in request_ids))
+        self._inbox.put(lambda: self._abort(lambda job: request_ids is None or job.request_id in request_ids))
 
     def cancel(self, job: Job) -> None:
         """End this request, whose caller is gone."""
-        self._inbox.put(partial(self._abort, lambda other: other is job))
+        self._inbox.put(lambda: self._abort(lambda other: other is job))
 
     def close(self) -> None:
         """End every request and the thread."""
