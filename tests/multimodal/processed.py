@@ -155,6 +155,12 @@ CASES: dict[str, Case] = {
         {"size": {"longest_edge": 2048}, "max_image_size": {"longest_edge": 512}},
         {"pixel_values": "pixel_values", "pixel_attention_mask": "pixel_attention_mask"},
     ),
+    "phi4_multimodal": Case(
+        ("phi4_multimodal", "Phi4MultimodalImageProcessor"),
+        {"model_type": "phi4_multimodal"},
+        {},
+        {name: name for name in ("image_pixel_values", "image_attention_mask", "image_sizes", "num_img_tokens")},
+    ),
     "llama4": Case(
         ("llama4", "Llama4ImageProcessor"),
         {"model_type": "llama4", "vision_config": {"patch_size": 14, "pixel_shuffle_ratio": 0.5}},

@@ -84,6 +84,7 @@ def apply(
     family = family_of(model)
     if family is None:
         raise not_multimodal(settings)
+    family = family.among(len(items))
     io_kwargs, processor_kwargs = media_io_kwargs or {}, mm_processor_kwargs or {}
     contents = collect(items, settings)
     named = [(item.modality, content) for item, content in zip(items, contents, strict=True)]

@@ -9,6 +9,7 @@ from renderlayer.multimodal.families.base import Facts, Family
 
 # Model type → module and class; a module is imported when its model is served.
 _FAMILIES = {
+    "deepseek_vl_v2": ("deepseek_vl2", "DeepseekVL2"),
     "gemma3": ("gemma3", "Gemma3"),
     "gemma4": ("gemma4", "Gemma4"),
     "glm46v": ("glm4v", "Glm4v"),
@@ -16,13 +17,15 @@ _FAMILIES = {
     "glm4v_moe": ("glm4v", "Glm4v"),
     "idefics3": ("idefics3", "Idefics3"),
     "internvl": ("internvl", "InternVL"),
+    "kimi_vl": ("kimi_vl", "KimiVL"),
     "llama4": ("llama4", "Llama4"),
     "llava": ("llava", "Llava"),
     "llava_next": ("llava_next", "LlavaNext"),
     "llava_onevision": ("llava_onevision", "LlavaOnevision"),
     "mistral3": ("mistral3", "Mistral3"),
-    "qwen2_audio": ("qwen2_audio", "Qwen2Audio"),
+    "phi4_multimodal": ("phi4_multimodal", "Phi4Multimodal"),
     "qwen2_5_vl": ("qwen_video", "Qwen25VL"),
+    "qwen2_audio": ("qwen2_audio", "Qwen2Audio"),
     "qwen2_vl": ("qwen_video", "Qwen2VL"),
     "qwen3_5": ("qwen_video", "Qwen3VL"),
     "qwen3_5_moe": ("qwen_video", "Qwen3VL"),

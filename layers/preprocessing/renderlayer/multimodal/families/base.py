@@ -113,6 +113,9 @@ class Family(Protocol):
     def target(self, modality: str) -> list[int]:
         """The token ids that the prompt holds for an item and that its replacement replaces."""
 
+    def among(self, count: int) -> Family:
+        """The family for a prompt with so many items."""
+
     def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
         """Lay out one item.
 
@@ -151,6 +154,10 @@ class Plain:
     sampling_rate = 16_000
 
     embeds_token: int | None = None
+
+    def among(self, count: int) -> Any:
+        """Items do not depend on each other."""
+        return self
 
     def plan_embeds(self, modality: str, embeds: Embeds) -> Plan:
         """A token a position, for families whose image is nothing but such tokens."""

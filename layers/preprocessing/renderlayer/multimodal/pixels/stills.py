@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL.Image import Image as PillowImage
 
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.pixels.arrays import Planes, bfloat16, tensor
@@ -18,6 +19,8 @@ from renderlayer.multimodal.pixels.resize import FILTERS, Filter, resize
 from renderlayer.multimodal.tensor import Tensor
 
 Raster = NDArray[np.uint8]  # (height, width, channels)
+Entry = TypeVar("Entry", np.uint16, np.float32)
+Pixel = TypeVar("Pixel", np.uint8, np.float32)
 
 _LEVELS = np.arange(256, dtype=np.float32)
 
@@ -30,7 +33,7 @@ class Recipe:
         method: the resampling filter.
         rescale: factor from bytes to the unit range, None to leave it out.
         mean, std: per channel, in the unit range; None to leave normalising out.
-        fused: scale mean and std to the range of bytes first, as the reference's processors do.
+        fused: scale mean and std to the range of bytes first, as the reference's own processors do; else divide first.
     """
 
     method: Filter
@@ -61,6 +64,11 @@ def scaled(image: Raster, size: tuple[int, int], recipe: Recipe) -> Planes:
     return resize(image, *size, recipe.method)
 
 
+def planes(image: PillowImage) -> Planes:
+    """A Pillow image in RGB as planes."""
+    return np.ascontiguousarray(np.asarray(image).transpose(2, 0, 1))
+
+
 def centred(planes: Planes, size: tuple[int, int]) -> Planes:
     """The middle (height, width); what sticks out of the image is black."""
     (_, height, width), (new_height, new_width) = planes.shape, size
@@ -81,7 +89,7 @@ def padded(planes: Planes, corner: tuple[int, int], size: tuple[int, int], fill:
     return canvas
 
 
-def tiles(planes: Planes, size: tuple[int, int]) -> Planes:
+def tiles(planes: NDArray[Pixel], size: tuple[int, int]) -> NDArray[Pixel]:
     """Cut into tiles of (height, width), row by row: (count, channels, height, width)."""
     channels, height, width = planes.shape
     rows, columns = height // size[0], width // size[1]
@@ -99,17 +107,26 @@ def finished(planes: Planes, recipe: Recipe) -> Tensor:
 
 def tables(recipe: Recipe, channels: int) -> list[NDArray[np.uint16]]:
     """For each channel the bfloat16 bit patterns of the 256 levels."""
-    levels = _LEVELS
-    rescale = recipe.rescale
+    return [bfloat16(values) for values in _values(recipe, channels)]
+
+
+def normalised(planes: Planes, recipe: Recipe) -> NDArray[np.float32]:
+    """As `finished`, in float32, for what is computed further."""
+    return lookup(planes, _values(recipe, planes.shape[-3]))
+
+
+def _values(recipe: Recipe, channels: int) -> list[NDArray[np.float32]]:
+    """For each channel what becomes of the 256 levels, in the arithmetic of the reference."""
+    levels, rescale = _LEVELS, recipe.rescale
     if recipe.mean is None or recipe.std is None:
-        return [bfloat16(levels * np.float32(rescale) if rescale is not None else levels)] * channels
+        return [levels * np.float32(rescale) if rescale is not None else levels] * channels
     factor = np.float32(1.0)
     if rescale is not None and recipe.fused:
         factor = np.float32(1.0 / rescale)
     elif rescale is not None:
-        levels = levels * np.float32(rescale)
+        levels = levels / np.float32(1.0 / rescale)
     return [
-        bfloat16((levels - np.float32(center) * factor) / (np.float32(spread) * factor))
+        (levels - np.float32(center) * factor) / (np.float32(spread) * factor)
         for center, spread in zip(recipe.mean, recipe.std, strict=True)
     ]
 
@@ -133,9 +150,9 @@ def _rounded(values: NDArray[np.float32] | np.float32) -> NDArray[np.float32]:
     return bits.view(np.float32)
 
 
-def lookup(planes: Planes, by_channel: Sequence[NDArray[np.uint16]]) -> NDArray[np.uint16]:
+def lookup(planes: Planes, by_channel: Sequence[NDArray[Entry]]) -> NDArray[Entry]:
     """Each byte replaced by its channel's entry."""
-    out = np.empty(planes.shape, np.uint16)
+    out = np.empty(planes.shape, by_channel[0].dtype)
     for channel, table in enumerate(by_channel):
         np.take(table, planes[..., channel, :, :], out=out[..., channel, :, :])
     return out
