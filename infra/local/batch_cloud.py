@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from renderlayer.batch import keys
@@ -33,10 +34,8 @@ class Cloud:
     queues: dict[str, str]
 
     def client(self, service: str) -> Any:
-        """A boto3 client."""
-        import boto3
-
-        return boto3.client(service, endpoint_url=self.url, region_name=REGION, **CREDENTIALS)
+        """A boto3 client; one for all who ask."""
+        return _client(self.url, service)
 
     def environment(self, url: str = "") -> dict[str, str]:
         """Variables by which the functions find it; `url`: another address for S3, such as a proxy's."""
@@ -100,6 +99,13 @@ def made(cloud: Cloud, attempts: int = ATTEMPTS, visibility: int = 900) -> Cloud
         },
     )
     return Cloud(cloud.url, cloud.bucket, urls)
+
+
+@cache
+def _client(url: str, service: str) -> Any:
+    import boto3
+
+    return boto3.client(service, endpoint_url=url, region_name=REGION, **CREDENTIALS)
 
 
 def enter(environment: dict[str, str]) -> None:

@@ -74,10 +74,13 @@ def assemble(bucket: Bucket, key: str, segments: Sequence[Segment]) -> bool:
     try:
         with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="piece") as pool:
             etags = list(pool.map(lambda numbered: _piece(bucket, key, upload, *numbered), enumerate(planned, 1)))
-        return bucket.complete(key, upload, etags)
+        won = bucket.complete(key, upload, etags)
     except BaseException:
         bucket.abort(key, upload)
         raise
+    if not won:
+        bucket.abort(key, upload)
+    return won
 
 
 def _piece(bucket: Bucket, key: str, upload: str, number: int, piece: Piece) -> str:

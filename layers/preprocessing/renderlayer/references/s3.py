@@ -22,7 +22,7 @@ CONNECTIONS = 32
 RETRY_AFTER = 2
 """Seconds after which a caller may try again when the store fails."""
 
-_MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
+_MISSING = frozenset({"404", "NoSuchKey", "NotFound", "NoSuchUpload", "NoSuchVersion"})
 _OTHER_VERSION = frozenset({"412", "PreconditionFailed", "409", "ConditionalRequestConflict"})
 
 
