@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from renderlayer.parsers.emitter import Emitter
 from renderlayer.parsers.headers import Failed, Header, Reading
-from renderlayer.parsers.markers import markers
+from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.region import RegionFormat, RegionMachine
 from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.schema import ANY_JSON, quoted, to_json
@@ -39,6 +40,11 @@ class GemmaCalls(RegionFormat):
 
     marker_fields: ClassVar[tuple[str, ...]] = (*RegionFormat.marker_fields, "quote")
 
+    @cached_property
+    def quotes(self) -> Markers:
+        """The quote, to be searched for."""
+        return Markers([self.quote])
+
     def machine(self, out: Emitter, alphabet: Alphabet, types: ToolTypes | None) -> ToolMachine:
         return GemmaCallsMachine(self, out, alphabet, types or {})
 
@@ -61,7 +67,6 @@ class GemmaCallsMachine(RegionMachine):
         self.types = types
         self.name = self.stack = self.last_key = self.pending = ""
         self.opened = False
-        self._quote = markers(form.quote)
 
     def read(self, position: int, stop: int) -> Reading:
         text = self.text[position:stop]
@@ -70,7 +75,7 @@ class GemmaCallsMachine(RegionMachine):
         name = _NAME.match(text, len(_CALL))
         if name:
             return Header(name.group(1), position + name.end())
-        closed = self._ends.pattern.search(text)
+        closed = self.spec.ends.pattern.search(text)
         return Failed(position + closed.start()) if closed else None
 
     def begin_call(self, header: Header) -> None:
@@ -87,7 +92,7 @@ class GemmaCallsMachine(RegionMachine):
             return False
         if text[self.position] in "}]":
             return self._close()
-        if self._ends.at(text, self.position):
+        if self.spec.ends.at(text, self.position):
             self._end()
             return True
         if self.stack[-1] == "{" and not self.last_key:
@@ -115,11 +120,11 @@ class GemmaCallsMachine(RegionMachine):
             self.last_key = ""
             self.position += 1
             return True
-        if self._quote.at(text, position):
+        if self.spec.quotes.at(text, position):
             self.position += len(self.spec.quote)
             self.phase = "whole" if self.spec.json_words else "string"
             return True
-        if self._quote.may_begin(text, position) and not self.final:
+        if self.spec.quotes.may_begin(text, position) and not self.final:
             return False
         self.phase = "word"
         return True
@@ -128,7 +133,7 @@ class GemmaCallsMachine(RegionMachine):
         """Phase: in a value without quotes."""
         start, stop = self.position, min(len(self.text), self.position + HOLD_LIMIT)
         end = next((at for at in range(start, stop) if self.text[at] in ",}]"), -1)
-        ended = self._ends.pattern.search(self.text, start, stop if end < 0 else end)
+        ended = self.spec.ends.pattern.search(self.text, start, stop if end < 0 else end)
         if ended:
             end = ended.start()
         if end < 0:
@@ -148,8 +153,8 @@ class GemmaCallsMachine(RegionMachine):
 
     def whole(self) -> bool:
         """Phase: in a string that may be JSON, which shows when all of it is there."""
-        found = self._quote.find(self.text, self.position)
-        end = found.start() if found else self.safe_end(self._quote)
+        found = self.spec.quotes.find(self.text, self.position)
+        end = found.start() if found else self.safe_end(self.spec.quotes)
         if end - self.position > HOLD_LIMIT:
             self.phase = "string"
             return True
@@ -162,8 +167,8 @@ class GemmaCallsMachine(RegionMachine):
 
     def string(self) -> bool:
         """Phase: in a string, which is given out as it grows."""
-        found = self._quote.find(self.text, self.position)
-        end = found.start() if found else self.safe_end(self._quote)
+        found = self.spec.quotes.find(self.text, self.position)
+        end = found.start() if found else self.safe_end(self.spec.quotes)
         if end > self.position or found:
             self._write(("" if self.opened else '"') + quoted(self.readable(self.text[self.position : end])))
             self.opened = True

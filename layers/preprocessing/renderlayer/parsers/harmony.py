@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from renderlayer.parsers.emitter import Emitter
@@ -53,11 +54,8 @@ class HarmonyMachine(Resumable):
         self.position = 0
         self.final = False
         literal = alphabet.literal
-        self._start, self._channel, self._message = literal(_START), literal(_CHANNEL), literal(_MESSAGE)
-        self._header_ends = Markers([self._message, self._start, *map(literal, _ENDS)])
-        self._ends = Markers([self._start, *map(literal, _ENDS)])
-        self._marks = Markers(map(literal, _DECLARED))
-        self._headers = Markers([self._start, self._channel, self._message])
+        self._start, self._message = literal(_START), literal(_MESSAGE)
+        self._header_ends, self._ends, self._marks, self._headers = _markers(alphabet)
 
     def load(self, value: Any) -> None:
         super().load(value)
@@ -93,7 +91,7 @@ class HarmonyMachine(Resumable):
             self.position = ended.end()
             return True
         if stop - start == HOLD_LIMIT:
-            self.phase = "loose"
+            self._say_loose(stop)
             return True
         if self.final:
             self.position = len(text)
@@ -181,12 +179,28 @@ class HarmonyMachine(Resumable):
             end = opened.start()
         else:
             end = len(self.text) if self.final else self._headers.safe_end(self.text, self.position)
-        self.kind = "content"
-        self._give(self.alphabet.plain(self.text[self.position : end]))
-        self.position = end
+        self._say_loose(end)
         if opened:
             self.phase = "idle"
         return opened is not None
+
+    def _say_loose(self, end: int) -> None:
+        self.phase, self.kind = "loose", "content"
+        self._give(self.alphabet.plain(self.text[self.position : end]))
+        self.position = end
+
+
+@lru_cache(maxsize=16)
+def _markers(alphabet: Alphabet) -> tuple[Markers, Markers, Markers, Markers]:
+    """What ends a header, what ends a message, every marker, and what a header may begin with."""
+    literal = alphabet.literal
+    start, message, ends = literal(_START), literal(_MESSAGE), list(map(literal, _ENDS))
+    return (
+        Markers([message, start, *ends]),
+        Markers([start, *ends]),
+        Markers(map(literal, _DECLARED)),
+        Markers([start, literal(_CHANNEL), message]),
+    )
 
 
 class HarmonyParser(BaseParser):

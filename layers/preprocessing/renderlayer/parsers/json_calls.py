@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from renderlayer.parsers.emitter import Emitter
 from renderlayer.parsers.headers import Failed, Header, Reading, read_keyed, read_object
 from renderlayer.parsers.json_scan import BEFORE, JsonScan, after_space
-from renderlayer.parsers.markers import markers
+from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.region import RegionFormat, RegionMachine
 from renderlayer.parsers.tokens import Alphabet
 from renderlayer.parsers.tool_machine import ToolMachine, ToolTypes
@@ -38,6 +39,21 @@ class JsonCalls(RegionFormat):
 
     marker_fields: ClassVar[tuple[str, ...]] = (*RegionFormat.marker_fields, "arguments_openers")
 
+    @cached_property
+    def header(self) -> re.Pattern[str]:
+        """The compiled `head`."""
+        return re.compile(self.head, re.DOTALL)
+
+    @cached_property
+    def header_ends(self) -> Markers:
+        """What ends a header."""
+        return Markers(self.arguments_openers)
+
+    @cached_property
+    def stops(self) -> Markers:
+        """What ends the arguments of a call with a header, finished or not."""
+        return Markers([*self.closers, *self.call_closers, self.call_opener, *self.openers])
+
     def machine(self, out: Emitter, alphabet: Alphabet, types: ToolTypes | None) -> ToolMachine:
         return JsonCallsMachine(self, out, alphabet)
 
@@ -57,8 +73,6 @@ class JsonCallsMachine(RegionMachine):
         super().__init__(form, out, alphabet)
         self.spec = form
         self.scan = JsonScan()
-        headed = (form.call_opener, *form.openers) if form.head else ()
-        self._stops = markers(*form.closers, *form.call_closers, *headed)
 
     def read(self, position: int, stop: int) -> Reading:
         spec = self.spec
@@ -70,13 +84,13 @@ class JsonCallsMachine(RegionMachine):
 
     def _read_head(self, position: int, stop: int) -> Reading:
         spec, text = self.spec, self.text
-        found = markers(*spec.arguments_openers).pattern.search(text, position, stop)
-        closed = self._stops.pattern.search(text, position, found.start() if found else stop)
+        found = spec.header_ends.pattern.search(text, position, stop)
+        closed = self.spec.stops.pattern.search(text, position, found.start() if found else stop)
         if closed:
             return Failed(closed.start())
         if not found:
             return None
-        head = re.compile(spec.head, re.DOTALL).fullmatch(text, position, found.start())
+        head = spec.header.fullmatch(text, position, found.start())
         if not head:
             return Failed(found.end())
         end = found.start() if found.group().startswith("{") else found.end()
@@ -97,8 +111,8 @@ class JsonCallsMachine(RegionMachine):
             self.position = after_space(self.text, self.position)
         stopped, stop = None, len(self.text)
         if self.spec.head:
-            stopped = self._stops.find(self.text, self.position)
-            stop = stopped.start() if stopped else self.safe_end(self._stops)
+            stopped = self.spec.stops.find(self.text, self.position)
+            stop = stopped.start() if stopped else self.safe_end(self.spec.stops)
         end = self.scan.end(self.text, self.position, stop)
         upto = end if end >= 0 else stop
         self.out.arguments(self.alphabet.plain(self.text[self.position : upto]))

@@ -11,7 +11,7 @@ from renderlayer.parsers.resumable import Resumable
 STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 """A whole JSON string, quotes included."""
 
-_SPACE = re.compile(r"\s*+")
+_SPACE = re.compile(r"[ \t\n\r\f\v]*+")
 _INSIDE = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _FLAT = re.compile(r'[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+', re.DOTALL)
 _OPENING = re.compile(r"[{\[]+")
@@ -23,6 +23,8 @@ BEFORE, BARE, TEXT, NESTED = range(4)
 
 def after_space(text: str, position: int, stop: int = sys.maxsize) -> int:
     """The position of the first character that is no white space, at `position` or after it."""
+    if position < len(text) and text[position] > " ":
+        return position
     match = _SPACE.match(text, position, stop)
     return match.end() if match else position
 

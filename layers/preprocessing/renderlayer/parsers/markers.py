@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 
 class Markers:
-    """A set of literal markers, searched for together; where two begin at one place the longer one wins."""
+    """A set of literal markers, searched for together; where two begin at one place the longer one wins.
+
+    The empty string is no marker.
+    """
 
     def __init__(self, literals: Iterable[str]) -> None:
-        self.literals = tuple(sorted(set(literals), key=len, reverse=True))
+        self.literals = tuple(sorted(filter(None, set(literals)), key=len, reverse=True))
         self.pattern = re.compile("|".join(map(re.escape, self.literals)) or r"(?!)")
         self._prefixes = {literal[:n] for literal in self.literals for n in range(1, len(literal))}
         self._longest = max(map(len, self._prefixes), default=0)
@@ -39,10 +41,4 @@ class Markers:
 
     def may_begin(self, text: str, start: int) -> bool:
         """Whether all of `text` from `start` on is an incomplete marker."""
-        return text[start:] in self._prefixes
-
-
-@lru_cache(maxsize=512)
-def markers(*literals: str) -> Markers:
-    """A shared `Markers`; the empty string is no marker."""
-    return Markers(literal for literal in literals if literal)
+        return len(text) - start <= self._longest and text[start:] in self._prefixes

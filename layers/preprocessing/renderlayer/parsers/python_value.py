@@ -91,6 +91,7 @@ class PythonValue(Resumable):
 
     def _open(self, character: str, position: int, out: list[str]) -> int:
         if len(self.stack) == _DEEPEST:
+            self.stack = ""
             return position
         self._separate(out)
         self.stack += character

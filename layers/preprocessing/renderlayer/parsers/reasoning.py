@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from renderlayer.parsers.emitter import Emitter
 from renderlayer.parsers.json_scan import after_space
-from renderlayer.parsers.markers import markers
+from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.resumable import HOLD_LIMIT, Resumable, bad_state
 from renderlayer.parsers.tokens import Alphabet, Vocabulary
 from renderlayer.parsers.tool_machine import ToolMachine
@@ -77,6 +78,32 @@ class ReasoningFormat:
     prefix: str = ""
     ended: bool | None = False
 
+    @cached_property
+    def starters(self) -> Markers:
+        """What opens reasoning."""
+        return Markers(self.opens)
+
+    @cached_property
+    def stops(self) -> Markers:
+        """What ends reasoning."""
+        return Markers([*self.closes, *self.ends])
+
+    @cached_property
+    def watched(self) -> Markers:
+        """What is looked for outside the reasoning."""
+        reopening = (*self.opens, *self.closes) if self.reopens else () if self.starts else self.opens
+        return Markers([*reopening, *self.swallowed])
+
+    @cached_property
+    def behind(self) -> str:
+        """The machine's phase behind a closing marker."""
+        return "closed" if self.tail or self.eats_space else self.outside
+
+    @cached_property
+    def outside(self) -> str:
+        """The machine's phase outside the reasoning."""
+        return "content" if self.watched.literals else "done"
+
     def declared(self) -> tuple[str, ...]:
         """Markers that count only as tokens."""
         return (*self.opens, *self.closes, *self.ends) if self.token_based else ()
@@ -131,7 +158,7 @@ class Reasoner(Resumable):
     """
 
     memory: ClassVar[tuple[str, ...]] = ("phase", "held")
-    phases: ClassVar[tuple[str, ...]] = ("start", "led", "inside", "closed", "content", "done", "prefixed")
+    phases: ClassVar[tuple[str, ...]] = ("start", "led", "inside", "closed", "spaced", "content", "done", "prefixed")
 
     def __init__(self, form: ReasoningFormat, out: Emitter, alphabet: Alphabet, tools: ToolMachine) -> None:
         self.form = form
@@ -142,11 +169,8 @@ class Reasoner(Resumable):
         self.text = ""
         self.position = 0
         self.final = False
+        self._rest: list[str] = []
         self._readable = alphabet.declared if form.token_based else alphabet.plain
-        self._opens = markers(*form.opens)
-        self._stops = markers(*form.closes, *form.ends)
-        watched = (*form.opens, *form.closes) if form.reopens else () if form.starts else form.opens
-        self._watched = markers(*watched, *form.swallowed)
 
     def load(self, value: Any) -> None:
         super().load(value)
@@ -162,7 +186,7 @@ class Reasoner(Resumable):
         elif open_in_prompt or (open_in_prompt is None and thinks and self.form.starts):
             self.phase = "start"
         else:
-            self.phase = "content"
+            self.phase = self.form.outside
 
     def feed(self, text: str, final: bool = False) -> None:
         """Go on with more text; with `final`, come to an end."""
@@ -176,18 +200,17 @@ class Reasoner(Resumable):
         while step():
             step = getattr(self, self.phase)
         self.held = self.text[self.position :]
-        if final:
-            self.tools.feed("", final=True)
+        self._hand_over(final)
 
     def start(self) -> bool:
         """Phase: at the beginning, where an opening marker may stand."""
         position = after_space(self.text, self.position)
-        opener = self._opens.at(self.text, position)
+        opener = self.form.starters.at(self.text, position)
         if opener:
             self.position = position + len(opener)
             self.phase = "led"
             return True
-        waits = position == len(self.text) or self._opens.may_begin(self.text, position)
+        waits = position == len(self.text) or self.form.starters.may_begin(self.text, position)
         if waits and not self.final and len(self.text) - self.position < HOLD_LIMIT:
             return False
         self.phase = "inside"
@@ -195,25 +218,28 @@ class Reasoner(Resumable):
 
     def led(self) -> bool:
         """Phase: behind an opening marker."""
-        lead, rest = self.form.lead, self.text[self.position :]
-        if lead.startswith(rest) and rest != lead and not self.final:
-            return False
-        if rest.startswith(lead):
+        lead = self.form.lead
+        rest = self.text[self.position : self.position + len(lead)]
+        if rest == lead:
             self.position += len(lead)
+        elif lead.startswith(rest) and not self.final:
+            return False
         self.phase = "inside"
         return True
 
     def inside(self) -> bool:
         """Phase: in the reasoning."""
-        stop = self._stops.find(self.text, self.position)
+        stop = self.form.stops.find(self.text, self.position)
         if stop:
             self._reason(stop.start(), ended=True)
             self.position = stop.start()
             if stop.group() in self.form.closes:
                 self.position = stop.end()
-            self.phase = "closed"
+            self.phase = self.form.behind
             return True
-        self._reason(len(self.text) if self.final else self._stops.safe_end(self.text, self.position), ended=self.final)
+        self._reason(
+            len(self.text) if self.final else self.form.stops.safe_end(self.text, self.position), ended=self.final
+        )
         return False
 
     def _reason(self, end: int, ended: bool) -> None:
@@ -222,41 +248,48 @@ class Reasoner(Resumable):
         if self.form.trim:
             window = self.text[max(self.position, end - HOLD_LIMIT) : end]
             kept -= len(window) - len(window.rstrip())
+        self._hand_over()
         self.out.reasoning(self._readable(self.text[self.position : kept]))
         self.position = end if ended else kept
 
     def closed(self) -> bool:
-        """Phase: behind a closing marker."""
-        if self.form.eats_space or self.form.tail:
-            position = after_space(self.text, self.position)
-            tail, rest = self.form.tail, self.text[position : position + len(self.form.tail)]
+        """Phase: behind a closing marker, where the format's tail may follow."""
+        tail = self.form.tail
+        position = after_space(self.text, self.position)
+        rest = self.text[position : position + len(tail)]
+        if tail or self.form.eats_space:
             waits = position == len(self.text) or (rest != tail and tail.startswith(rest))
             if waits and not self.final and len(self.text) - self.position < HOLD_LIMIT:
                 return False
-            self.position = (
-                position + len(tail) if rest == tail else position if self.form.eats_space else self.position
-            )
-            if tail and rest == tail:
-                self.position = after_space(self.text, self.position)
-        self.phase = "content" if self._watched.literals else "done"
+        if tail and rest == tail:
+            self.position = position + len(tail)
+        self.phase = "spaced" if self.form.eats_space else self.form.outside
+        return True
+
+    def spaced(self) -> bool:
+        """Phase: behind a closing marker and its tail, where white space is dropped."""
+        self.position = after_space(self.text, self.position)
+        if self.position == len(self.text):
+            return False
+        self.phase = self.form.outside
         return True
 
     def content(self) -> bool:
         """Phase: outside, where markers may stand."""
-        found = self._watched.find(self.text, self.position)
+        found = self.form.watched.find(self.text, self.position)
         if not found:
-            end = len(self.text) if self.final else self._watched.safe_end(self.text, self.position)
+            end = len(self.text) if self.final else self.form.watched.safe_end(self.text, self.position)
             self._pass(end)
             return False
         self._pass(found.start())
         self.position = found.end()
         if found.group() in self.form.opens:
-            self.phase = "led"
+            self.phase = "led" if self.form.lead else "inside"
         return True
 
     def prefixed(self) -> bool:
         """Phase: before the first text, which gets the format's prefix."""
-        self.tools.feed(self.form.prefix)
+        self._rest.append(self.form.prefix)
         self.phase = "done"
         return True
 
@@ -266,6 +299,12 @@ class Reasoner(Resumable):
         return False
 
     def _pass(self, end: int) -> None:
-        if end > self.position:
-            self.tools.feed(self.text[self.position : end])
-            self.position = end
+        self._rest.append(self.text[self.position : end])
+        self.position = end
+
+    def _hand_over(self, final: bool = False) -> None:
+        """Give the tool machine what is no reasoning."""
+        rest = "".join(self._rest)
+        self._rest.clear()
+        if rest or final:
+            self.tools.feed(rest, final)

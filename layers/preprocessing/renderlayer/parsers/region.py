@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from renderlayer.parsers.emitter import Emitter
 from renderlayer.parsers.headers import Failed, Header, Reading
 from renderlayer.parsers.json_scan import after_space
-from renderlayer.parsers.markers import markers
+from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.tokens import Alphabet
 from renderlayer.parsers.tool_machine import ToolFormat, ToolMachine
@@ -35,6 +36,20 @@ class RegionFormat(ToolFormat):
 
     marker_fields: ClassVar[tuple[str, ...]] = ("openers", "closers", "call_opener", "call_closers")
 
+    @cached_property
+    def starts(self) -> Markers:
+        return Markers([*self.openers, self.call_opener])
+
+    @cached_property
+    def ends(self) -> Markers:
+        """What ends a call or a region."""
+        return Markers([*self.closers, *self.call_closers])
+
+    @cached_property
+    def edges(self) -> Markers:
+        """What begins or ends a region, or begins a call."""
+        return Markers([*self.closers, *self.openers, self.call_opener])
+
 
 class RegionMachine(ToolMachine):
     """Phases: (first →) content → opening → the calls' own phases → between → opening | skipping | content.
@@ -54,9 +69,6 @@ class RegionMachine(ToolMachine):
         self.region = form
         self.inside = False
         self.phase = "first" if form.bare else "content"
-        self._starts = self._openers = markers(*form.openers, form.call_opener)
-        self._ends = markers(*form.closers, *form.call_closers)
-        self._edges = markers(*form.closers, *form.openers, form.call_opener)
 
     def read(self, position: int, stop: int) -> Reading:
         """Read a call's header at `position`, looking no further than `stop`."""
@@ -69,11 +81,11 @@ class RegionMachine(ToolMachine):
     def first(self) -> bool:
         """Phase: before anything but white space."""
         text, start = self.text, after_space(self.text, 0)
-        if self.bare_start.match(text, start) or self._starts.at(text, start):
+        if self.bare_start.match(text, start) or self.region.starts.at(text, start):
             self.phase = "opening"
             return True
         bracket = after_space(text, start + 1) if text.startswith("[", start) else start
-        if bracket == len(text) or self._starts.may_begin(text, start):
+        if bracket == len(text) or self.region.starts.may_begin(text, start):
             return self.wait(0, "plain")
         self.phase = "plain"
         return True
@@ -85,13 +97,14 @@ class RegionMachine(ToolMachine):
 
     def opening(self) -> bool:
         """Phase: at an opener, or after a call at what looks like another one."""
-        text, start = self.text, self.position
+        text = self.text
+        position = self._after_openers()
+        start = self.position
         stop = min(len(text), start + HOLD_LIMIT)
-        position = self._after_openers(start, stop)
         outside = "plain" if self.region.bare and not self.inside else "content"
         if self.inside and self.region.closers:
             outside = "skipping"
-        if position >= stop or self._starts.may_begin(text, position):
+        if position >= stop or self.region.starts.may_begin(text, position):
             return self.wait(start, outside)
         reading = self.read(position, stop)
         if reading is None:
@@ -104,14 +117,18 @@ class RegionMachine(ToolMachine):
         self.begin_call(reading)
         return True
 
-    def _after_openers(self, position: int, stop: int) -> int:
-        """Behind the openers and brackets at `position`: what opens twice opens once."""
+    def _after_openers(self) -> int:
+        """The position behind the openers and brackets at hand. What opens twice opens once: the last opener counts."""
+        text, position = self.text, self.position
+        stop = position + HOLD_LIMIT
         while position < stop:
-            position = after_space(self.text, position, stop)
-            opener = self._starts.at(self.text, position)
+            position = after_space(text, position, stop)
+            opener = self.region.starts.at(text, position)
             if opener:
+                self.position = position
                 position += len(opener)
-            elif self.text.startswith("[", position) and not self._starts.may_begin(self.text, position):
+                stop = self.position + HOLD_LIMIT
+            elif text.startswith("[", position) and not self.region.starts.may_begin(text, position):
                 position += 1
             else:
                 break
@@ -121,7 +138,7 @@ class RegionMachine(ToolMachine):
         """Phase: after a call."""
         text, match = self.text, _BETWEEN.match(self.text, self.position)
         self.position = position = match.end() if match else self.position
-        ended = self._ends.at(text, position)
+        ended = self.region.ends.at(text, position)
         if ended:
             self.position += len(ended)
             if ended in self.region.closers:
@@ -129,18 +146,18 @@ class RegionMachine(ToolMachine):
             return True
         if position == len(text):
             return False
-        if self._ends.may_begin(text, position) or self._starts.may_begin(text, position):
+        if self.region.ends.may_begin(text, position) or self.region.starts.may_begin(text, position):
             self.position = len(text) if self.final else position
             return False
-        again = self._starts.at(text, position) or self.call_start.match(text, position)
+        again = self.region.starts.at(text, position) or self.call_start.match(text, position)
         self.phase = "opening" if again else "skipping" if self.region.closers else "content"
         return True
 
     def skipping(self) -> bool:
         """Phase: inside a region, at something that is no call; go on at the next opener or closer."""
-        found = self._edges.find(self.text, self.position)
+        found = self.region.edges.find(self.text, self.position)
         if not found:
-            self.position = self.safe_end(self._edges)
+            self.position = self.safe_end(self.region.edges)
             return False
         self.position = found.start()
         self.phase = "between"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 from renderlayer.parsers.arguments import ArgumentsWriter
 from renderlayer.parsers.emitter import Emitter
 from renderlayer.parsers.json_scan import after_space
-from renderlayer.parsers.markers import markers
+from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.schema import ANY_JSON, to_json
 from renderlayer.parsers.tokens import Alphabet
@@ -61,6 +62,44 @@ class Tagged(ToolFormat):
         "value_closers",
     )
 
+    @cached_property
+    def starts(self) -> Markers:
+        return Markers([*self.openers, self.call_opener])
+
+    @cached_property
+    def edges(self) -> Markers:
+        """What begins or ends a region, or begins a call."""
+        return Markers([*self.openers, self.call_opener, *self.closers])
+
+    @cached_property
+    def name_ends(self) -> Markers:
+        """What ends a call's name."""
+        return Markers(self.name_closers)
+
+    @cached_property
+    def key_ends(self) -> Markers:
+        """What ends a key."""
+        return Markers([self.key_closer])
+
+    @cached_property
+    def value_starts(self) -> Markers:
+        """What stands between a key and its value."""
+        return Markers([self.value_opener])
+
+    @cached_property
+    def member_ends(self) -> Markers:
+        """What is looked for between arguments."""
+        return Markers([self.key_opener, *self._call_ends])
+
+    @cached_property
+    def value_ends(self) -> Markers:
+        """What ends a value."""
+        return Markers([self.key_opener, *self.value_closers, *self._call_ends])
+
+    @property
+    def _call_ends(self) -> tuple[str, ...]:
+        return (*self.call_closers, *self.closers, self.call_opener, *self.openers)
+
     def machine(self, out: Emitter, alphabet: Alphabet, types: ToolTypes | None) -> ToolMachine:
         return TaggedMachine(self, out, alphabet, types or {})
 
@@ -94,21 +133,15 @@ class TaggedMachine(ToolMachine):
         self.letters = ""
         self.inside = False
         self.skipped = False
-        self._openers = markers(*form.openers, form.call_opener)
-        self._regions = markers(*form.openers)
-        ends = (*form.call_closers, *form.closers, form.call_opener, *form.openers)
-        self._member_ends = markers(form.key_opener, *ends)
-        self._value_ends = markers(form.key_opener, *form.value_closers, *ends)
-        self._between = markers(*form.openers, form.call_opener, *form.closers)
 
     def opening(self) -> bool:
         """Phase: at what opens a region or a call; the name decides whether it is one."""
         spec, text, start = self.spec, self.text, self.position
         stop = min(len(text), start + HOLD_LIMIT)
-        opener = self._openers.at(text, start) or ""
+        opener = spec.starts.at(text, start) or ""
         position = start + len(opener)
         if opener != spec.call_opener:
-            call = self._between.pattern.search(text, position, stop)
+            call = self.spec.edges.pattern.search(text, position, stop)
             if not call:
                 return self.wait(start, "content")
             if call.group() != spec.call_opener:
@@ -116,7 +149,7 @@ class TaggedMachine(ToolMachine):
                     self.fail(call.start(), "content") if call.group() in spec.closers else self._reopen(call.start())
                 )
             position = call.end()
-        ended = markers(*spec.name_closers).pattern.search(text, position, stop)
+        ended = spec.name_ends.pattern.search(text, position, stop)
         if not ended:
             return self.wait(start, "content")
         name = _attribute(text[position : ended.start()])
@@ -143,9 +176,9 @@ class TaggedMachine(ToolMachine):
 
     def members(self) -> bool:
         """Phase: in a call, between its arguments; what is no tag is dropped."""
-        found = self._member_ends.find(self.text, self.position)
+        found = self.spec.member_ends.find(self.text, self.position)
         if not found:
-            self.position = self.safe_end(self._member_ends)
+            self.position = self.safe_end(self.spec.member_ends)
             return False
         self.position = found.start()
         if found.group() == self.spec.key_opener:
@@ -167,7 +200,7 @@ class TaggedMachine(ToolMachine):
     def key(self) -> bool:
         """Phase: behind a key's opener."""
         stop = min(len(self.text), self.position + HOLD_LIMIT)
-        found = markers(self.spec.key_closer).pattern.search(self.text, self.position, stop)
+        found = self.spec.key_ends.pattern.search(self.text, self.position, stop)
         if not found:
             if stop - self.position == HOLD_LIMIT:
                 self.phase = "members"
@@ -189,7 +222,7 @@ class TaggedMachine(ToolMachine):
         opener = self.spec.value_opener
         if opener:
             position = after_space(self.text, self.position)
-            wanted = markers(opener)
+            wanted = self.spec.value_starts
             if position == len(self.text) or wanted.may_begin(self.text, position):
                 return self._lead_waits()
             self.position = position
@@ -213,10 +246,10 @@ class TaggedMachine(ToolMachine):
     def value(self) -> bool:
         """Phase: in a value of a type that shows only when all of it is there."""
         start = self.position
-        found = self._value_ends.find(self.text, start)
-        end = found.start() if found else self.safe_end(self._value_ends)
+        found = self.spec.value_ends.find(self.text, start)
+        end = found.start() if found else self.safe_end(self.spec.value_ends)
         if end - start > HOLD_LIMIT:
-            first = self.text[start:].lstrip()[:1]
+            first = self.text[start:end].lstrip()[:1]
             nested = (first == "{" and "o" in self.letters) or (first == "[" and "a" in self.letters)
             self.phase = "nested" if nested or (first in "{[" and ANY_JSON in self.letters) else "body"
             if self.phase == "nested" and not self.skipped:
@@ -232,8 +265,8 @@ class TaggedMachine(ToolMachine):
 
     def body(self) -> bool:
         """Phase: in a string, which is given out as it grows."""
-        found = self._value_ends.find(self.text, self.position)
-        end = found.start() if found else self.safe_end(self._value_ends)
+        found = self.spec.value_ends.find(self.text, self.position)
+        end = found.start() if found else self.safe_end(self.spec.value_ends)
         if not found and not self.final and self.spec.trims_newline and self.text[self.position : end].endswith("\n"):
             end -= 1
         text = self._trimmed(self.position, end) if found else self.text[self.position : end]
@@ -249,8 +282,8 @@ class TaggedMachine(ToolMachine):
 
     def nested(self) -> bool:
         """Phase: in an object or array that is too long to wait for: it is given out as it stands."""
-        found = self._value_ends.find(self.text, self.position)
-        end = found.start() if found else self.safe_end(self._value_ends)
+        found = self.spec.value_ends.find(self.text, self.position)
+        end = found.start() if found else self.safe_end(self.spec.value_ends)
         if not self.skipped:
             self.out.arguments(self.readable(self.text[self.position : end]))
         self.position = end
@@ -270,9 +303,9 @@ class TaggedMachine(ToolMachine):
 
     def between(self) -> bool:
         """Phase: in a region, after a call; what is no tag is dropped."""
-        found = self._between.find(self.text, self.position)
+        found = self.spec.edges.find(self.text, self.position)
         if not found:
-            self.position = self.safe_end(self._between)
+            self.position = self.safe_end(self.spec.edges)
             return False
         self.position = found.start()
         if found.group() in self.spec.closers:

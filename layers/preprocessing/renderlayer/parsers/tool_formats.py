@@ -139,7 +139,7 @@ TOOLS: dict[str, ToolFormat] = {
     "phi4_mini_json": JsonCalls(
         openers=("functools",), arguments=("arguments", "parameters"), eager=False, after="drop"
     ),
-    "xlam": JsonCalls(openers=("```json", "```", "[TOOL_CALLS]", "<tool_call>"), bare=True, eager=False, after="drop"),
+    "xlam": JsonCalls(openers=("```json", "[TOOL_CALLS]", "<tool_call>"), bare=True, eager=False, after="drop"),
     "qwen3_coder": _QWEN3_CODER,
     "qwen3_xml": _QWEN3_CODER,
     "mimo": replace(_QWEN3_CODER, trims_newline=False),

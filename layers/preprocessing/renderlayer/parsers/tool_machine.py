@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from renderlayer.parsers.emitter import Emitter, IdForm
-from renderlayer.parsers.markers import Markers, markers
+from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.resumable import HOLD_LIMIT, Resumable, bad_state
 from renderlayer.parsers.tokens import Alphabet
 
@@ -43,6 +44,11 @@ class ToolFormat:
     needs_types: bool = False
 
     marker_fields: ClassVar[tuple[str, ...]] = ("openers",)
+
+    @cached_property
+    def starts(self) -> Markers:
+        """What ends ordinary text."""
+        return Markers(self.openers)
 
     def spelled(self, alphabet: Alphabet) -> Self:
         """The same format with every marker as it is searched for in `alphabet`'s text."""
@@ -90,7 +96,6 @@ class ToolMachine(Resumable):
         self.text = ""
         self.position = 0
         self.final = False
-        self._openers = markers(*form.openers)
 
     def load(self, value: Any) -> None:
         super().load(value)
@@ -117,12 +122,12 @@ class ToolMachine(Resumable):
 
     def content(self) -> bool:
         """Phase: text up to the next opener."""
-        found = self._openers.find(self.text, self.position)
+        found = self.form.starts.find(self.text, self.position)
         if found:
             self.say(found.start())
             self.phase = "opening"
             return True
-        self.say(self.safe_end(self._openers))
+        self.say(self.safe_end(self.form.starts))
         return False
 
     def opening(self) -> bool:
