@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, cast
@@ -166,7 +166,7 @@ class Run:
         """Where the prompt's encoded items are, when this engine passes them on."""
         return self.job.prompt.ec_transfer_params
 
-    async def deltas(self) -> AsyncIterator[Delta]:
+    async def deltas(self) -> AsyncGenerator[Delta, None]:
         """Every delta of every choice as it comes. Leaving the iterator early ends the request.
 
         Raises:
