@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.batch.consumer import Consumer
+from renderlayer.batch.consumer import Consumer, Receive
 from renderlayer.batch.setup import joiner
 
-_consume = Consumer("batch_join", lambda: lambda message, time_left: joiner().receive(message))
+
+def _receiver() -> Receive:
+    """Many parts of a batch come in one event: one look at it is enough."""
+    looked_at: set[str] = set()
+    return lambda message, time_left: joiner().receive(message, looked_at)
+
+
+_consume = Consumer("batch_join", _receiver)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

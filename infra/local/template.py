@@ -32,7 +32,8 @@ class Function:
 class Template:
     """Functions by logical id, and the function's id for each (method, path).
 
-    The method ANY stands for every method, the path None for every path that has no route of its own.
+    The method ANY stands for every method, the path None for every path that has no route of its own, and a segment in
+    braces for any segment.
     """
 
     functions: Mapping[str, Function]
@@ -40,7 +41,8 @@ class Template:
 
     def function_for(self, method: str, path: str) -> str | None:
         """Id of the function that answers a request, as API Gateway picks it: the most specific route wins."""
-        wanted = ((method, path), ("ANY", path), ("ANY", None))
+        paths = [path, *(known for _, known in self.routes if known is not None and _fits(path, known)), None]
+        wanted = ((chosen, known) for known in paths for chosen in (method, "ANY"))
         return next((self.routes[route] for route in wanted if route in self.routes), None)
 
 
@@ -61,6 +63,15 @@ def read(path: Path = TEMPLATE) -> Template:
                 route = event["Properties"]
                 routes[route.get("Method", "ANY").upper(), route.get("Path")] = name
     return Template(functions, routes)
+
+
+def _fits(path: str, route: str) -> bool:
+    """Whether a path is one of a route with segments in braces."""
+    segments, known = path.split("/"), route.split("/")
+    return len(segments) == len(known) and all(
+        wanted == segment or (wanted.startswith("{") and segment)
+        for segment, wanted in zip(segments, known, strict=True)
+    )
 
 
 class _Loader(yaml.SafeLoader):

@@ -28,10 +28,22 @@ class Joiner:
 
     bucket: Bucket
 
-    def receive(self, message: Json) -> list[Json]:
-        """Work on an event of S3 that parts or manifests have come; what happened to each batch, for the log."""
+    def receive(self, message: Json, looked_at: set[str] | None = None) -> list[Json]:
+        """Work on an event of S3 that parts or manifests have come.
+
+        Args:
+            looked_at: batches that were looked at since the event came, which need no other look; it grows.
+
+        Returns:
+            What happened to each batch, for the log.
+        """
+        looked_at = set() if looked_at is None else looked_at
         keys_told = (unquote_plus(record["s3"]["object"]["key"]) for record in message.get("Records", ()))
-        return [self.look(batch) for batch in sorted({keys.batch_of(key) for key in keys_told})]
+        told = []
+        for batch in sorted({keys.batch_of(key) for key in keys_told} - looked_at):
+            told.append(self.look(batch))
+            looked_at.add(batch)
+        return told
 
     def look(self, batch: str) -> Json:
         """Bring a batch's status up to date, and finish it when all of its parts are there. May be done at any time.
