@@ -164,17 +164,13 @@ def _strings(name: str, value: Any) -> list[str]:
     entries = [value] if isinstance(value, str) else value
     if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
         raise _wrong(name, "a list of strings", value)
-    return list(dict.fromkeys(entries)) if name == "bad_words" else entries
+    return entries
 
 
 def _ints(name: str, value: Any) -> list[int]:
     if not isinstance(value, list):
         raise _wrong(name, "a list of integers", value)
-    return (
-        list(dict.fromkeys(_int(name, entry) for entry in value))
-        if name == "stop_token_ids"
-        else [_int(name, entry) for entry in value]
-    )
+    return [_int(name, entry) for entry in value]
 
 
 def _object(name: str, value: Any) -> dict[str, Any]:

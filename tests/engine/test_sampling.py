@@ -42,7 +42,7 @@ def test_what_render_writes_is_read() -> None:
         ({"seed": -1}, "seed", None),
         ({"thinking_token_budget": -1}, "thinking_token_budget", None),
         ({"stop": "END"}, "stop", ["END"]),
-        ({"stop_token_ids": [3, 3, 4]}, "stop_token_ids", [3, 4]),
+        ({"stop_token_ids": [3, 4.0]}, "stop_token_ids", [3, 4]),
         ({"top_k": 5.0}, "top_k", 5),
         ({"temperature": None}, "temperature", 1.0),
         ({"max_tokens": None}, "max_tokens", None),
