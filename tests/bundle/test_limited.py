@@ -47,6 +47,7 @@ TOO_LARGE = {
     "a doubled text": grown("{% set ns.a = ns.a ~ ns.a %}", "", "'aaaa'"),
     "an added text": grown("{% set ns.a = ns.a + ns.a %}", "", "'aaaa'"),
     "joined": "{{ (['a' * 1000000] * 100000) | join }}",
+    "joined by a method from an iterator": "{{ ''.join((['a' * 1000000] * 1000) | reverse) }}",
     "joined by a method": "{{ ('a' * 1000000).join('b' * 1000000) }}",
     "replaced": "{{ ('a' * 1000000) | replace('a', 'b' * 1000000) }}",
     "replaced by a method": "{{ ('a' * 1000000).replace('a', 'b' * 1000000) }}",

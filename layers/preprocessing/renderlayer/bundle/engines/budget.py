@@ -25,6 +25,9 @@ MAX_DEPTH = 100
 MAX_PRODUCED = 256 << 20
 """Bytes of all values that a rendering makes."""
 
+MAX_WIDTH = 10_000
+"""Largest width, indentation or precision that a template may ask for."""
+
 _budget: ContextVar[Budget] = ContextVar("template_budget")
 
 
@@ -90,6 +93,14 @@ def limit_text(length: int) -> None:
     """Raise when a text of `length` code points is too long to be made."""
     if length > MAX_TEXT:
         raise BadRequest(f"The chat template of the request makes a text of more than {MAX_TEXT} characters.")
+
+
+def limit_width(*values: Any) -> None:
+    """Refuse widths that would pad a text to a huge one."""
+    for value in values:
+        size = len(value) if isinstance(value, str) else value
+        if isinstance(size, int) and abs(size) > MAX_WIDTH:
+            raise BadRequest(f"The chat template of the request asks for a width of more than {MAX_WIDTH}.")
 
 
 def current() -> Budget:

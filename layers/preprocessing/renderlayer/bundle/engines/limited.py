@@ -17,14 +17,14 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedEscapeFormatt
 from markupsafe import Markup
 
 from renderlayer.bundle.analysis import analyse_tree
+from renderlayer.bundle.engines.allowed import REMOVED_FILTERS
 from renderlayer.bundle.engines.budget import Budget, current, limit_text, spending
 from renderlayer.bundle.engines.engine import Analysis
+from renderlayer.bundle.engines.formatting import GuardedFormatter
 from renderlayer.bundle.engines.guards import (
-    REMOVED_FILTERS,
-    GuardedFormatter,
     counted_tojson,
-    guard_call,
     guard_operator,
+    guarded_call,
     guarded_filter,
     guarded_test,
     short_strftime_now,
@@ -92,7 +92,7 @@ class _LimitedEnvironment(ImmutableSandboxedEnvironment):
         return current().charge(super().call_binop(context, operator, left, right))
 
     def call(self, context: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        guard_call(function, args, kwargs)
+        args = guarded_call(function, args, kwargs)
         return current().charge(super().call(context, function, *args, **kwargs))
 
     def getitem(self, obj: Any, argument: Any) -> Any:
