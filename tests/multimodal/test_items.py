@@ -116,3 +116,8 @@ def test_placeholders(qwen: Model, model: Model) -> None:
         multimodal.placeholder(qwen, "audio", 1)
     with pytest.raises(BadRequest, match="At most 0 image"):
         multimodal.placeholder(model, "image", 1)
+
+
+def test_promises(qwen: Model, model: Model) -> None:
+    assert multimodal.promise(qwen) == "exact"
+    assert multimodal.promise(model) is None

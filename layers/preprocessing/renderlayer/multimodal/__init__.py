@@ -30,6 +30,7 @@ __all__ = [
     "check_trust",
     "modality_of",
     "placeholder",
+    "promise",
     "truncated",
 ]
 
@@ -44,6 +45,12 @@ def placeholder(model: Model, modality: str, ordinal: int) -> str:
     if family is None or modality not in family.modalities:
         raise BadRequest(f"At most 0 {modality}(s) may be provided in one prompt.", modality)
     return family.placeholder(modality, ordinal)
+
+
+def promise(model: Model) -> str | None:
+    """What is promised of the model's tensors: "exact", or "approximate: …" with the gap; None for a text model."""
+    family = family_of(model)
+    return family.promise if family is not None else None
 
 
 def check_counts(model: Model, settings: Settings, items: Sequence[MediaItem]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from renderlayer.multimodal.families.base import Facts, Family
+from renderlayer.multimodal.families.base import Facts, Family, image_token
 
 # Model type → module and class; a module is imported when its model is served.
 _FAMILIES = {
@@ -35,19 +35,24 @@ _FAMILIES = {
     "ultravox": ("ultravox", "Ultravox"),
 }
 _LLAVA_PIXTRAL = ("mistral3", "LlavaPixtral")
+_GENERAL = ("general", "General")
 
 
 def build(facts: Facts) -> Family | None:
     """The family of a model; None for models without media."""
-    row = _FAMILIES.get(str(facts.config.get("model_type")))
+    row = _row(facts)
     if row is None:
         return None
-    if (
-        facts.config.get("model_type") == "llava"
-        and facts.config.get("vision_config", {}).get("model_type") == "pixtral"
-    ):
-        row = _LLAVA_PIXTRAL
     module, name = row
     family: Any = getattr(import_module(f"{__name__}.{module}"), name)
     built: Family = family(facts)
     return built
+
+
+def _row(facts: Facts) -> tuple[str, str] | None:
+    model_type = str(facts.config.get("model_type"))
+    if model_type == "llava" and facts.config.get("vision_config", {}).get("model_type") == "pixtral":
+        return _LLAVA_PIXTRAL
+    if model_type in _FAMILIES:
+        return _FAMILIES[model_type]
+    return _GENERAL if image_token(facts) is not None else None

@@ -62,6 +62,12 @@ class Facts:
         return found
 
 
+def image_token(facts: Facts) -> int | None:
+    """The token that stands for an image, when the configuration names one and there is a processor for images."""
+    keys = ("image_token_id", "image_token_index") if "image_processor_type" in facts.image else ()
+    return next((int(facts.config[key]) for key in keys if isinstance(facts.config.get(key), int)), None)
+
+
 @dataclass(frozen=True)
 class Embeds:
     """Embeddings in the place of a medium: one tensor under "", or tensors by field."""
@@ -103,7 +109,7 @@ class Family(Protocol):
     """A model family; one file each in this folder."""
 
     modalities: Sequence[str]
-    exact: bool  # whether pixels are promised to equal the reference's to the last bit
+    promise: str  # "exact": equal to the reference's to the last bit; or "approximate: …", and by how much
     portable: bool  # whether payloads are the same bytes with and without torch
     sampling_rate: int  # of audio, in Hz
 
@@ -150,6 +156,7 @@ def options(defaults: Mapping[str, Any], kwargs: Mapping[str, Any], section: str
 class Plain:
     """What most families have in common."""
 
+    promise = "exact"
     portable = True
     sampling_rate = 16_000
 

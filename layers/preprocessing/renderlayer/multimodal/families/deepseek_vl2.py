@@ -23,7 +23,6 @@ class DeepseekVL2(Plain):
     """DeepSeek-VL2 in its three sizes."""
 
     modalities = ("image",)
-    exact = True
 
     def __init__(self, facts: Facts, tiled: bool = True) -> None:
         self.facts = facts

@@ -32,7 +32,6 @@ class Gemma3(Plain):
     """Gemma 3 with its SigLIP tower."""
 
     modalities = ("image",)
-    exact = True
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts

@@ -25,7 +25,6 @@ class InternVL(Plain):
     """InternVL 2.5 to 3.5."""
 
     modalities = ("image",)
-    exact = True
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts

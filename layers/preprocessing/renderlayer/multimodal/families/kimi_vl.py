@@ -31,7 +31,6 @@ class KimiVL(Plain):
     """Kimi-VL with its MoonViT tower."""
 
     modalities = ("image",)
-    exact = True
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts

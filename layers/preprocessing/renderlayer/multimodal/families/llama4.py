@@ -29,7 +29,6 @@ class Llama4(Plain):
     """Llama 4 Scout and Maverick."""
 
     modalities = ("image",)
-    exact = True
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts

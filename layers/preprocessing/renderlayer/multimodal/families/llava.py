@@ -19,7 +19,6 @@ class Llava(Plain):
     """LLaVA 1.5 and its likes."""
 
     modalities = ("image",)
-    exact = True
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts

@@ -19,7 +19,6 @@ class Mistral3(Plain):
     """Mistral Small 3.1 and its successors; bytes, which the engine normalises."""
 
     modalities = ("image",)
-    exact = True
     raw = True
 
     def __init__(self, facts: Facts) -> None:

@@ -20,7 +20,6 @@ class Qwen2Audio(Plain):
 
     modalities = ("audio",)
     portable = False
-    exact = True
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts

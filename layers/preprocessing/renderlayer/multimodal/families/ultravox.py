@@ -22,7 +22,7 @@ class Ultravox(Plain):
 
     modalities = ("audio",)
     portable = False
-    exact = False
+    promise = "approximate: the audio processor comes with the model and is not compared with"
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
