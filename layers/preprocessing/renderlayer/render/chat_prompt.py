@@ -77,7 +77,7 @@ def conversation_prompt(
     if server.renderer is not None:
         talk = Talk(messages, tools, kwargs, options, media or MediaOptions(), effort, limited, dialect)
         return server.renderer.prompt(talk)
-    template = server.model.templates.resolve(chat_template, bool(tools))
+    template = server.program or server.model.templates.resolve(chat_template, bool(tools))
     seen = conversation(messages, server, template, dialect)
     if not seen.messages:
         raise BadRequest("Cannot apply chat template to an empty conversation. Provide at least one message.")

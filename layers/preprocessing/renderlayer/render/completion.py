@@ -28,9 +28,7 @@ def render_completion(request: CompletionRequest, server: Server, header_id: str
     server.check_name(request.model)
     if request.use_beam_search:
         raise BadRequest("Beam search is not supported by the render endpoint")
-    if request.suffix:
-        raise BadRequest("suffix is only supported for models with FIM completion rendering", "suffix")
-    prompts = _prompts(request, server)
+    prompts = _infills(request, server, request.suffix) if request.suffix else _prompts(request, server)
     ids = request_ids.completions(header_id or request.request_id, len(prompts))
     return [_one(request, server, prompt, request_id) for prompt, request_id in zip(prompts, ids, strict=True)]
 
@@ -52,6 +50,23 @@ def _prompts(request: CompletionRequest, server: Server) -> Sequence[str | list[
             len(prompt),
         )
     return prompt
+
+
+def _infills(request: CompletionRequest, server: Server, suffix: str) -> Sequence[str | list[int]]:
+    """Prompts that ask for the text between the request's prompts and its suffix."""
+    if server.program is None or server.program.infill is None:
+        raise BadRequest("suffix is only supported for models with FIM completion rendering", "suffix")
+    if request.echo:
+        raise BadRequest("Echo is unsupported with suffix.", "suffix")
+    if request.truncate_prompt_tokens is not None:
+        raise BadRequest("suffix is not supported with truncate_prompt_tokens.", "suffix")
+    begin, hole, end = server.program.infill
+    prompts: list[str | list[int]] = []
+    for prompt in _prompts(request, server):
+        if not isinstance(prompt, str):
+            raise BadRequest("suffix requires text prompt input.", "suffix")
+        prompts.append(f"{begin}{prompt}{hole}{suffix}{end}")
+    return prompts
 
 
 def _one(request: CompletionRequest, server: Server, prompt: str | list[int], request_id: str) -> dict[str, Any]:

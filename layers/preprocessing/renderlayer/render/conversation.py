@@ -12,6 +12,7 @@ from renderlayer.bundle import ChatTemplate
 from renderlayer.errors import BadRequest
 from renderlayer.render.content_parts import TEXT_KEYS, TOOL_REFERENCE, check_media_part, content_parts, part_text
 from renderlayer.render.dialect import CHAT, Dialect
+from renderlayer.render.renderers.program import Program
 from renderlayer.render.server import Server
 
 BILLING_HEADER = "x-anthropic-billing-header"
@@ -31,7 +32,7 @@ class Conversation:
 
 
 def conversation(
-    messages: Sequence[dict[str, Any]], server: Server, template: ChatTemplate, dialect: Dialect = CHAT
+    messages: Sequence[dict[str, Any]], server: Server, template: ChatTemplate | Program, dialect: Dialect = CHAT
 ) -> Conversation:
     """Build the conversation.
 

@@ -14,6 +14,7 @@ from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
     from renderlayer.parsers import Parser
+    from renderlayer.render.renderers.program import Program
     from renderlayer.render.renderers.renderer import Renderer
 
 # Keys of generation_config.json that become sampling defaults, and their names there (wire.md 2.3).
@@ -127,6 +128,13 @@ class Server:
         from renderlayer.render.renderers import open_renderer
 
         return open_renderer(self)
+
+    @cached_property
+    def program(self) -> Program | None:
+        """What stands for the chat template in families whose prompts a program writes (wire.md 3.7)."""
+        from renderlayer.render.renderers import open_program
+
+        return open_program(self.model.facts.renderer)
 
     @cached_property
     def system_stays_inline(self) -> bool:

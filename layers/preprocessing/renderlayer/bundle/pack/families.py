@@ -10,16 +10,18 @@ from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.errors import ConfigurationError
 
 HARMONY, MISTRAL = "harmony", "mistral"
+_PROGRAMS = {"DeepseekV32": "deepseek_v32", "DeepseekV4": "deepseek_v4"}
+"""Renderers of families whose prompts are text that a program writes, by the start of their architecture's name."""
+_PARSERS = {"deepseek_v32": ("deepseek_v32", "deepseek_v3"), "deepseek_v4": ("deepseek_v4", "deepseek_v4")}
 _UNSUPPORTED = {
     "Alpamayo2Super": "alpamayo2_super, which needs a tokenizer of its own",
-    "DeepseekV32": "deepseek_v32, whose prompts come from a program instead of a chat template",
-    "DeepseekV4": "deepseek_v4, whose prompts come from a program instead of a chat template",
+    "DeepseekV41": "deepseek_v41, whose prompts are not known well enough",
     "Inkling": "inkling, whose prompts are written token by token",
     "KimiK3": "kimi_k3, whose prompts are written token by token",
     "MoonshotKimia": "kimi_audio, which needs a tokenizer of its own",
     "Terratorch": "terratorch, which has no token ids",
 }
-"""Families with a renderer of their own, by the start of their architecture's name."""
+"""Families that need a renderer of their own, and have none here, by the start of their architecture's name."""
 
 
 class Family(NamedTuple):
@@ -77,7 +79,7 @@ def check_supported(source: ModelSource) -> None:
     Raises:
         ConfigurationError: names the family.
     """
-    for architecture in source.config.get("architectures") or []:
+    for architecture in _architectures(source):
         for start, reason in _UNSUPPORTED.items():
             if architecture.startswith(start):
                 raise ConfigurationError(f"{source.name} cannot be packed: it belongs to the family {reason}")
@@ -92,7 +94,10 @@ def renderer_of(source: ModelSource) -> str:
     """What writes the prompts of a family without a template; "" where a template does (wire.md 3.7)."""
     if is_harmony(source):
         return HARMONY
-    return MISTRAL if mistral_file(source) else ""
+    if mistral_file(source):
+        return MISTRAL
+    names = (name for start, name in _PROGRAMS.items() for row in _architectures(source) if row.startswith(start))
+    return next(names, "")
 
 
 def keeps_texts(source: ModelSource) -> bool:
@@ -117,16 +122,22 @@ def suitable_parsers(source: ModelSource, templates: Sequence[str], is_token: Ca
         return "openai", "openai_gptoss"
     if mistral_file(source):
         return "mistral", "mistral" if is_token("[THINK]") else ""
+    if renderer_of(source) in _PARSERS:
+        return _PARSERS[renderer_of(source)]
     text = "\n".join(templates)
     row = next((row for row in FAMILIES if all(marker in text for marker in row.markers)), Family((), ""))
     return row.tool, row.reasoning or (_thinking_parser(source, text) if is_token("</think>") else "")
+
+
+def _architectures(source: ModelSource) -> list[str]:
+    return source.config.get("architectures") or []
 
 
 def _thinking_parser(source: ModelSource, text: str) -> str:
     """The parser for `<think>` … `</think>`, by how the template or the family switches thinking."""
     if "</think>" not in text:
         return ""
-    architectures = " ".join(source.config.get("architectures") or [])
+    architectures = " ".join(_architectures(source))
     if "NemotronH" in architectures:
         return "nemotron_v3"
     return "qwen3" if "enable_thinking" in text or "Qwen3" in architectures else "deepseek_r1"

@@ -1,4 +1,4 @@
-"""Families whose prompts no chat template describes: each is written by a renderer of its own (wire.md 3.7, 3.8)."""
+"""Families whose prompts no chat template describes: each is written by a renderer or a program (wire.md 3.7, 3.8)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from renderlayer.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from renderlayer.render.renderers.program import Program
     from renderlayer.render.renderers.renderer import Renderer
     from renderlayer.render.server import Server
 
 
 def open_renderer(server: Server) -> Renderer | None:
-    """The renderer of the server's model; None for a model with a chat template.
+    """The renderer of the server's model; None for a model with a chat template or a program.
 
     Raises:
         ConfigurationError: it needs a library that is not installed.
@@ -31,4 +32,17 @@ def open_renderer(server: Server) -> Renderer | None:
                 "pip install 'renderlayer[dialects]'"
             ) from error
         return MistralRenderer(server)
+    return None
+
+
+def open_program(name: str) -> Program | None:
+    """The program that stands for a chat template in the family `name` (`Facts.renderer`), or None."""
+    if name == "deepseek_v32":
+        from renderlayer.render.renderers.deepseek_v32 import DeepSeekV32
+
+        return DeepSeekV32()
+    if name == "deepseek_v4":
+        from renderlayer.render.renderers.deepseek_v4 import DeepSeekV4
+
+        return DeepSeekV4()
     return None
