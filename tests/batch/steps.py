@@ -36,6 +36,7 @@ class Steps:
 
     Args:
         engine: what `ENGINE` does; `ECHO` gives the body back.
+        endpoints: others than these two.
     """
 
     def __init__(
@@ -44,11 +45,12 @@ class Steps:
         engine: Callable[[Any, str], Any] = echo,
         limits: Limits = FOUR_LINES,
         concurrency: int = 4,
+        endpoints: Mapping[str, Endpoint] | None = None,
     ) -> None:
         self.cloud = cloud
         self.bucket = Bucket(cloud.bucket)
         self.queues = {name: Queue(url) for name, url in cloud.queues.items()}
-        endpoints: Mapping[str, Endpoint] = {ECHO: Endpoint(echo, False), ENGINE: Endpoint(engine, True)}
+        endpoints = endpoints or {ECHO: Endpoint(echo, False), ENGINE: Endpoint(engine, True)}
         self.splitter = Splitter(self.bucket, self.queues["split"], self.queues["work"], limits, 24)
         self.worker = Worker(self.bucket, self.queues["work"], endpoints, concurrency)
         self.joiner = Joiner(self.bucket)

@@ -29,9 +29,12 @@ class Deployed:
 @pytest.fixture
 def deployed(cloud: Cloud, server: Any) -> Iterator[Deployed]:
     environment = {**cloud.environment(), "RENDERLAYER_SERVED_MODEL_NAME": "small"}
-    with running([*GATEWAY, server.settings.model], "--max-response-bytes", "300000", **environment) as gateway:
-        with openai.OpenAI(base_url=f"{gateway.url}/v1", api_key="none", max_retries=0) as client:
-            yield Deployed(client, cloud)
+    command = [*GATEWAY, server.settings.model, "--max-response-bytes", "300000"]
+    with (
+        running(command, **environment) as gateway,
+        openai.OpenAI(base_url=f"{gateway.url}/v1", api_key="none", max_retries=0) as client,
+    ):
+        yield Deployed(client, cloud)
 
 
 def request(number: int, **body: Any) -> str:

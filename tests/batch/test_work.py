@@ -96,7 +96,7 @@ def test_an_engine_that_stays_busy_is_asked_less_and_less(steps: Steps, engine: 
 
 def test_short_time_stops_before_the_next_line(steps: Steps, engine: Engine) -> None:
     shard = steps.shard(engine_lines(4))
-    left = iter([500.0, 500.0, 500.0, 60.0])
+    left = iter([500.0, 500.0, 500.0, 500.0, 60.0])
     outcome = steps.worker.receive(shard.message(), lambda: next(left, 60.0))
     assert outcome["outcome"] == "returned"
     assert 0 < outcome["done"] < 4

@@ -17,7 +17,7 @@ from renderlayer.batch.store import Bucket
 from renderlayer.references.store import Gone
 
 RESERVE = 120
-"""Seconds before the function's end after which no line is begun."""
+"""Seconds before the function's end after which no line is begun; of a short time a quarter."""
 
 CANCELLED, EXPIRED, ABANDONED = "cancelled", "expired", "abandoned"
 UNBEGUN = {
@@ -55,7 +55,8 @@ class Worker:
         ended = self._ended(shard)
         if ended:
             return {**told, **self._give_up(shard, ended)}
-        run = Run(shard.job.batch, self.endpoints, time_left, RESERVE, self._remembered(shard))
+        reserve = min(RESERVE, time_left() / 4)
+        run = Run(shard.job.batch, self.endpoints, time_left, reserve, self._remembered(shard))
         before = len(run.done)
         try:
             run.run(self._requests(shard, run.done), self.concurrency)
