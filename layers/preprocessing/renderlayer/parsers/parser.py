@@ -20,6 +20,7 @@ from renderlayer.parsers.events import (
     State,
 )
 from renderlayer.parsers.forced import NamedMachine, RequiredMachine
+from renderlayer.parsers.messages import MessageFormat, MessageReasoner
 from renderlayer.parsers.reasoning import Reasoner, ReasoningFormat
 from renderlayer.parsers.resumable import bad_state
 from renderlayer.parsers.schema import checked, digest
@@ -122,7 +123,7 @@ class TextParser(BaseParser):
         self,
         names: ParserNames,
         tools: ToolFormat | None,
-        reasoning: ReasoningFormat | None,
+        reasoning: ReasoningFormat | MessageFormat | None,
         vocabulary: Vocabulary,
     ) -> None:
         super().__init__(names, strip=tools is not None and tools.strip)
@@ -134,16 +135,15 @@ class TextParser(BaseParser):
         self._vocabulary = vocabulary
 
     def start(self, conversation: Conversation) -> State:
-        form, reasoning = self._tools, self._markers
+        form = self._tools
         out = Emitter(conversation.seed or uuid.uuid4().hex, conversation.history_tool_calls)
         types = digest(conversation.tools) if form and form.needs_types else None
         mode = self._mode(conversation)
         machine = self._machine(mode, out, types, conversation.forced_name or "")
         reasoner = self._reasoner(out, machine)
-        if reasoner and reasoning:
-            prompt = conversation.prompt_token_ids
-            is_open = reasoning.open_in(prompt, self._vocabulary) if prompt else None
-            reasoner.begin(reasoning.thinks(conversation.chat_template_kwargs), is_open)
+        if reasoner and self._markers:
+            kwargs, prompt = conversation.chat_template_kwargs, conversation.prompt_token_ids
+            reasoner.phase = self._markers.first_phase(kwargs, prompt, self._vocabulary)
         return self._dumped(mode, types, out, machine, reasoner)
 
     def feed(self, state: State, pieces: Sequence[Piece]) -> tuple[list[Event], State]:
@@ -158,13 +158,7 @@ class TextParser(BaseParser):
 
     def reasoning_ended(self, prompt_token_ids: Sequence[int], kwargs: Mapping[str, Any]) -> bool | None:
         """Whether an answer to this prompt begins outside the reasoning; None where nobody can say (wire.md 2.4)."""
-        reasoning = self._markers
-        if reasoning is None or reasoning.ended is None:
-            return None
-        if reasoning.off_is_plain and not reasoning.thinks(kwargs):
-            return True
-        is_open = reasoning.open_in(prompt_token_ids, self._vocabulary)
-        return reasoning.ended if is_open is None else not is_open
+        return self._markers.ended_in(prompt_token_ids, kwargs, self._vocabulary) if self._markers else None
 
     def _mode(self, conversation: Conversation) -> Mode:
         """How the text outside the reasoning is read (wire.md 7.2)."""
@@ -187,18 +181,25 @@ class TextParser(BaseParser):
             return self._tools.machine(out, self._alphabet, types)
         return PassMachine(self._tools or ToolFormat(), out, self._alphabet)
 
-    def _reasoner(self, out: Emitter, machine: ToolMachine) -> Reasoner | None:
-        return Reasoner(self._reasoning, out, self._alphabet, machine) if self._reasoning else None
+    def _reasoner(self, out: Emitter, machine: ToolMachine) -> Reasoner | MessageReasoner | None:
+        return self._reasoning.machine(out, self._alphabet, machine) if self._reasoning else None
 
     def _dumped(
-        self, mode: str, types: ToolTypes | None, out: Emitter, machine: ToolMachine, reasoner: Reasoner | None
+        self,
+        mode: str,
+        types: ToolTypes | None,
+        out: Emitter,
+        machine: ToolMachine,
+        reasoner: Reasoner | MessageReasoner | None,
     ) -> State:
         thinking = reasoner.dump() if reasoner else None
         return self._stamped(
             {"mode": mode, "types": types, "calls": out.dump(), "tools": machine.dump(), "reasoning": thinking}
         )
 
-    def _loaded(self, state: State) -> tuple[str, ToolTypes | None, Emitter, ToolMachine, Reasoner | None]:
+    def _loaded(
+        self, state: State
+    ) -> tuple[str, ToolTypes | None, Emitter, ToolMachine, Reasoner | MessageReasoner | None]:
         self._checked(state)
         mode, types = state.get("mode"), state.get("types")
         if mode not in ("pass", "native", "named", "required"):

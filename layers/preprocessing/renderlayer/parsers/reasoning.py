@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Literal
 from renderlayer.parsers.emitter import Emitter
 from renderlayer.parsers.json_scan import after_space
 from renderlayer.parsers.markers import Markers
-from renderlayer.parsers.resumable import HOLD_LIMIT, Resumable, bad_state
+from renderlayer.parsers.phases import PhaseMachine
+from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.tokens import Alphabet, Vocabulary
-from renderlayer.parsers.tool_machine import ToolMachine
+from renderlayer.parsers.tool_machine import HandOver, ToolMachine
 
 _TURNS = (
     "<|im_start|>",
@@ -51,6 +52,7 @@ class ReasoningFormat:
         starts: an answer begins inside the reasoning.
         switch: how the template's `enable_thinking` and `thinking` turn it off.
         off_is_plain: turned off, the markers are ordinary text; otherwise only the start is outside.
+        tokens: more tokens, or those that the markers are made of.
         token_based: markers count only as tokens where the vocabulary has them; undeclared special tokens are dropped.
         trim: white space at the end of reasoning is dropped.
         lead: what follows an opening marker and is no reasoning.
@@ -68,6 +70,7 @@ class ReasoningFormat:
     starts: bool = True
     switch: Switch = "always"
     off_is_plain: bool = False
+    tokens: tuple[str, ...] = ()
     token_based: bool = False
     trim: bool = False
     lead: str = ""
@@ -106,7 +109,7 @@ class ReasoningFormat:
 
     def declared(self) -> tuple[str, ...]:
         """Markers that count only as tokens."""
-        return (*self.opens, *self.closes, *self.ends) if self.token_based else ()
+        return (*self.tokens, *self.opens, *self.closes, *self.ends) if self.token_based else ()
 
     def spelled(self, alphabet: Alphabet) -> ReasoningFormat:
         """The same format with every marker as it is searched for in `alphabet`'s text."""
@@ -114,6 +117,31 @@ class ReasoningFormat:
             name: tuple(map(alphabet.literal, getattr(self, name))) for name in ("opens", "closes", "ends", "swallowed")
         }
         return replace(self, **changes)
+
+    def machine(self, out: Emitter, alphabet: Alphabet, tools: ToolMachine) -> Reasoner:
+        """The machine that stands before `tools`; the format must be `spelled` for the alphabet."""
+        return Reasoner(self, out, alphabet, tools)
+
+    def first_phase(self, kwargs: Mapping[str, Any], prompt: Sequence[int] | None, vocabulary: Vocabulary) -> str:
+        """The phase in which an answer begins, by the template's switches and the prompt."""
+        thinks = self.thinks(kwargs)
+        is_open = self.open_in(prompt, vocabulary) if prompt else None
+        if self.prefix:
+            return "prefixed"
+        if not thinks and self.off_is_plain:
+            return "done"
+        if is_open or (is_open is None and thinks and self.starts):
+            return "start"
+        return self.outside
+
+    def ended_in(self, prompt: Sequence[int], kwargs: Mapping[str, Any], vocabulary: Vocabulary) -> bool | None:
+        """Whether an answer to the prompt begins outside the reasoning; None where nobody can say (wire.md 2.4)."""
+        if self.ended is None:
+            return None
+        if self.off_is_plain and not self.thinks(kwargs):
+            return True
+        is_open = self.open_in(prompt, vocabulary)
+        return self.ended if is_open is None else not is_open
 
     def thinks(self, kwargs: Mapping[str, Any]) -> bool:
         """Whether the template was asked for reasoning."""
@@ -148,59 +176,25 @@ class ReasoningFormat:
         return None if opened == closed else opened > closed
 
 
-class Reasoner(Resumable):
+class Reasoner(PhaseMachine):
     """Gives reasoning to the emitter and hands everything else to the tool machine.
 
-    Phases: start (an opening marker may come) → led (its lead may come) → inside → closed (what follows the closing
-    marker) → content (looks for markers) or done (looks no more).
-
-    Memory: the phase and the held text.
+    Phases: start (an opening marker may come) → led (its lead may come) → inside → closed, spaced (what follows the
+    closing marker) → content (looks for markers) or done (looks no more).
     """
 
-    memory: ClassVar[tuple[str, ...]] = ("phase", "held")
     phases: ClassVar[tuple[str, ...]] = ("start", "led", "inside", "closed", "spaced", "content", "done", "prefixed")
 
     def __init__(self, form: ReasoningFormat, out: Emitter, alphabet: Alphabet, tools: ToolMachine) -> None:
+        super().__init__()
         self.form = form
         self.out = out
-        self.tools = tools
-        self.phase = "start"
-        self.held = ""
-        self.text = ""
-        self.position = 0
-        self.final = False
-        self._rest: list[str] = []
+        self._rest = HandOver(tools)
         self._readable = alphabet.declared if form.token_based else alphabet.plain
 
-    def load(self, value: Any) -> None:
-        super().load(value)
-        if self.phase not in self.phases:
-            raise bad_state()
-
-    def begin(self, thinks: bool, open_in_prompt: bool | None) -> None:
-        """Choose the first phase from the template's switches and the prompt."""
-        if self.form.prefix:
-            self.phase = "prefixed"
-        elif not thinks and self.form.off_is_plain:
-            self.phase = "done"
-        elif open_in_prompt or (open_in_prompt is None and thinks and self.form.starts):
-            self.phase = "start"
-        else:
-            self.phase = self.form.outside
-
     def feed(self, text: str, final: bool = False) -> None:
-        """Go on with more text; with `final`, come to an end."""
-        if self.phase == "done":
-            self.tools.feed(text, final)
-            return
-        self.text = self.held + text if self.held else text
-        self.position = 0
-        self.final = final
-        step: Callable[[], bool] = getattr(self, self.phase)
-        while step():
-            step = getattr(self, self.phase)
-        self.held = self.text[self.position :]
-        self._hand_over(final)
+        super().feed(text, final)
+        self._rest.flush(final)
 
     def start(self) -> bool:
         """Phase: at the beginning, where an opening marker may stand."""
@@ -237,9 +231,7 @@ class Reasoner(Resumable):
                 self.position = stop.end()
             self.phase = self.form.behind
             return True
-        self._reason(
-            len(self.text) if self.final else self.form.stops.safe_end(self.text, self.position), ended=self.final
-        )
+        self._reason(self.safe_end(self.form.stops), ended=self.final)
         return False
 
     def _reason(self, end: int, ended: bool) -> None:
@@ -248,7 +240,7 @@ class Reasoner(Resumable):
         if self.form.trim:
             window = self.text[max(self.position, end - HOLD_LIMIT) : end]
             kept -= len(window) - len(window.rstrip())
-        self._hand_over()
+        self._rest.flush()
         self.out.reasoning(self._readable(self.text[self.position : kept]))
         self.position = end if ended else kept
 
@@ -278,7 +270,7 @@ class Reasoner(Resumable):
         """Phase: outside, where markers may stand."""
         found = self.form.watched.find(self.text, self.position)
         if not found:
-            end = len(self.text) if self.final else self.form.watched.safe_end(self.text, self.position)
+            end = self.safe_end(self.form.watched)
             self._pass(end)
             return False
         self._pass(found.start())
@@ -289,7 +281,7 @@ class Reasoner(Resumable):
 
     def prefixed(self) -> bool:
         """Phase: before the first text, which gets the format's prefix."""
-        self._rest.append(self.form.prefix)
+        self._rest.add(self.form.prefix)
         self.phase = "done"
         return True
 
@@ -299,12 +291,5 @@ class Reasoner(Resumable):
         return False
 
     def _pass(self, end: int) -> None:
-        self._rest.append(self.text[self.position : end])
+        self._rest.add(self.text[self.position : end])
         self.position = end
-
-    def _hand_over(self, final: bool = False) -> None:
-        """Give the tool machine what is no reasoning."""
-        rest = "".join(self._rest)
-        self._rest.clear()
-        if rest or final:
-            self.tools.feed(rest, final)

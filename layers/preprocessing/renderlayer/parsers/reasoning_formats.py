@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from renderlayer.parsers.messages import MessageFormat
 from renderlayer.parsers.reasoning import ReasoningFormat
 
 _R1 = ReasoningFormat()
@@ -19,8 +20,41 @@ _SEED = ReasoningFormat(
     reopens=True,
 )
 _MINIMAX = ReasoningFormat(ends=("<minimax:tool_call>",), token_based=True, trim=True, reopens=True)
+_DEEPSEEK_V4 = ReasoningFormat(switch="unless_all_off", token_based=True, trim=True, reopens=True)
+_COHERE_TEXT = ("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>")
+_COHERE = ReasoningFormat(
+    opens=("<|START_THINKING|>",),
+    closes=("<|END_THINKING|>",),
+    ends=("<|START_ACTION|>", "<|START_RESPONSE|>", "<|START_TEXT|>"),
+    starts=False,
+    tokens=_COHERE_TEXT,
+    token_based=True,
+    trim=True,
+    reopens=True,
+    swallowed=_COHERE_TEXT,
+    ended=True,
+)
+_HY = ReasoningFormat(
+    opens=("<think{}>",),
+    closes=("</think{}>",),
+    ends=("<tool_calls{}>",),
+    starts=False,
+    token_based=True,
+    trim=True,
+    reopens=True,
+    ended=True,
+)
+_MUSE_KINDS = {
+    "": "reasoning",
+    "self": "reasoning",
+    "user": "content",
+    "commentary": "content",
+    "developer": "drop",
+    "*": "content",
+}
+_MUSE = MessageFormat(start="<|start|>", bodies=("<|message|>",), ends=("<|eom|>", "<|eot|>"), kinds=_MUSE_KINDS)
 
-REASONING: dict[str, ReasoningFormat] = {
+REASONING: dict[str, ReasoningFormat | MessageFormat] = {
     "deepseek_r1": _R1,
     "step5": _R1,
     "deepseek_v3": _DEEPSEEK_V3,
@@ -64,4 +98,59 @@ REASONING: dict[str, ReasoningFormat] = {
     ),
     "olmo3": ReasoningFormat(ends=("<function_calls>",)),
     "identity": ReasoningFormat(opens=(), closes=(), starts=False, ended=True),
+    "step3p5": _QWEN3,
+    "granite_thinking_parser": ReasoningFormat(starts=False, token_based=True, trim=True, reopens=True, ended=True),
+    "deepseek_v4": _DEEPSEEK_V4,
+    "deepseek_v41": _DEEPSEEK_V4,
+    "poolside_v1": _GLM,
+    "minimax_m3": replace(
+        _MINIMAX,
+        opens=("<mm:think>",),
+        closes=("</mm:think>",),
+        ends=("]<]minimax[>[<tool_call>",),
+        starts=False,
+        ended=True,
+    ),
+    "plamo3": ReasoningFormat(
+        opens=("<|plamo:begin_think:plamo|>",),
+        closes=("<|plamo:end_think:plamo|>",),
+        ends=("<|plamo:begin_tool_requests:plamo|>",),
+        starts=False,
+        lead="<|plamo:msg|>",
+        ended=True,
+    ),
+    "k2_horizon": ReasoningFormat(
+        opens=("<ifm|think>", "<ifm|think_fast>", "<ifm|think_faster>"),
+        closes=("</ifm|think>", "</ifm|think_fast>", "</ifm|think_faster>"),
+        token_based=True,
+        trim=True,
+        reopens=True,
+    ),
+    "cohere_command3": _COHERE,
+    "cohere_command4": _COHERE,
+    "hy_v3": _HY,
+    "hy_v4": _HY,
+    "kimi_k3": ReasoningFormat(
+        opens=("<|open|>think<|sep|>",),
+        closes=("<|close|>think<|sep|>",),
+        ends=("<|open|>response<|sep|>", "<|open|>tools<|sep|>"),
+        switch="unless_off",
+        tokens=("<|open|>", "<|close|>", "<|sep|>"),
+        token_based=True,
+        trim=True,
+        swallowed=("<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>"),
+    ),
+    "muse": _MUSE,
+    "musespark1x": _MUSE,
+    "muse_glimmer": replace(_MUSE, kinds=_MUSE_KINDS | {"": "content"}),
+    "inkling": MessageFormat(
+        start="<|message_model|>",
+        bodies=("<|content_thinking|>", "<|content_text|>", "<|content_invoke_tool_json|>"),
+        ends=("<|end_message|>", "<|content_model_end_sampling|>"),
+        kinds={
+            "<|content_thinking|>": "reasoning",
+            "<|content_text|>": "content",
+            "<|content_invoke_tool_json|>": "tool",
+        },
+    ),
 }

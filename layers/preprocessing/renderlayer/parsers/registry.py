@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from renderlayer.errors import ConfigurationError
 from renderlayer.parsers.events import ParserNames
 from renderlayer.parsers.harmony import HarmonyParser
+from renderlayer.parsers.messages import MessageFormat
 from renderlayer.parsers.parser import Parser, TextParser
+from renderlayer.parsers.reasoning import ReasoningFormat
 from renderlayer.parsers.reasoning_formats import REASONING
 from renderlayer.parsers.tokens import Vocabulary
 from renderlayer.parsers.tool_formats import TOOLS
+from renderlayer.parsers.tool_machine import ToolFormat
+
+_UNIFIED = (
+    "cohere_command3",
+    "cohere_command4",
+    "inkling",
+    "kimi_k3",
+    "muse",
+    "muse_glimmer",
+    "musespark1x",
+)
+"""Families whose answers are in channels: their tool half alone has to know the others, too (wire.md 7.1)."""
+_SUFFIXED = re.compile(r"<tool_calls(:[^<>]+)>")
+_Form = TypeVar("_Form", ToolFormat, ReasoningFormat | MessageFormat)
 
 HARMONY = ParserNames("openai", "openai_gptoss")
 
@@ -77,5 +95,25 @@ def _opened(names: ParserNames, model_type: str, key: _Key) -> Parser:
         raise ConfigurationError(f"no reasoning parser {names.reasoning!r}; there are {', '.join(REASONING_PARSERS)}")
     if model_type == "gpt_oss" or names.tool == HARMONY.tool or names.reasoning == HARMONY.reasoning:
         return HarmonyParser(names, key.vocabulary)
-    tools = TOOLS[names.tool] if names.tool else None
-    return TextParser(names, tools, REASONING[names.reasoning] if names.reasoning else None, key.vocabulary)
+    suffix = _suffix(key.vocabulary)
+    tools = _suffixed(TOOLS[names.tool], suffix) if names.tool else None
+    thinker = names.reasoning or (names.tool if names.tool in _UNIFIED else None)
+    reasoning = _suffixed(REASONING[thinker], suffix) if thinker else None
+    return TextParser(names, tools, reasoning, key.vocabulary)
+
+
+def _suffix(vocabulary: Vocabulary) -> str:
+    """What Hunyuan's vocabularies append to the words in their markers."""
+    marked = (match for text in vocabulary.added if (match := _SUFFIXED.fullmatch(text)))
+    return next((match.group(1) for match in marked), "")
+
+
+def _suffixed(form: _Form, suffix: str) -> _Form:
+    changes: dict[str, Any] = {}
+    for field in fields(form):
+        value = getattr(form, field.name)
+        if isinstance(value, str) and "{}" in value:
+            changes[field.name] = value.format(suffix)
+        elif isinstance(value, tuple) and any("{}" in item for item in value):
+            changes[field.name] = tuple(item.format(suffix) for item in value)
+    return replace(form, **changes) if changes else form

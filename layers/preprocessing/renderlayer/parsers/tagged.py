@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 
 from renderlayer.parsers.arguments import ArgumentsWriter
 from renderlayer.parsers.emitter import Emitter
-from renderlayer.parsers.json_scan import after_space
 from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.schema import ANY_JSON, to_json
@@ -17,7 +16,7 @@ from renderlayer.parsers.tokens import Alphabet
 from renderlayer.parsers.tool_machine import ToolFormat, ToolMachine, ToolTypes
 
 _NAME = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
-_IS_STRING = re.compile(r"""\bstring\s*=\s*["']?(true|false)""")
+_IS_STRING = re.compile(r"""\bstring\s*=\s*["']?(true|false)|\btype\s*=\s*["']?(\w+)""")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +31,7 @@ class Tagged(ToolFormat):
         value_opener: what a value begins with, if anything stands between it and its key.
         value_closers: what ends a value; the next key or the call's end does as well.
         trims_newline: one line break on each side of a value does not belong to it.
+        untyped: type letters of values of which the schema says nothing (`schema.py`).
         unknown: what becomes of calls to functions that were not given.
         cut: how the arguments of a call end that the answer's end cuts off: closed; left open (the empty object if
             they had not begun); or left open without more.
@@ -46,6 +46,7 @@ class Tagged(ToolFormat):
     value_opener: str = ""
     value_closers: tuple[str, ...]
     trims_newline: bool = False
+    untyped: str = ""
     unknown: Literal["keep", "drop", "text"] = "keep"
     cut: Literal["close", "open", "bare"] = "open"
     needs_types: bool = True
@@ -83,8 +84,8 @@ class Tagged(ToolFormat):
 
     @cached_property
     def value_starts(self) -> Markers:
-        """What stands between a key and its value."""
-        return Markers([self.value_opener])
+        """What is looked for between a key and its value."""
+        return Markers([self.value_opener, self.key_opener, *self._call_ends])
 
     @cached_property
     def member_ends(self) -> Markers:
@@ -211,25 +212,26 @@ class TaggedMachine(ToolMachine):
         self.writer.key = _attribute(tag)
         declared = _IS_STRING.search(tag)
         if declared:
-            self.letters = "" if declared.group(1) == "true" else ANY_JSON
+            self.letters = "" if "true" in declared.groups() or "string" in declared.groups() else ANY_JSON
         else:
-            self.letters = self.types.get(self.name, {}).get(self.writer.key, "")
+            self.letters = self.types.get(self.name, {}).get(self.writer.key, self.spec.untyped)
         self.phase = "lead"
         return True
 
     def lead(self) -> bool:
-        """Phase: before a value, where its opener and one line break may stand."""
+        """Phase: before a value, where its opener and one line break may stand; what precedes the opener is dropped."""
         opener = self.spec.value_opener
         if opener:
-            position = after_space(self.text, self.position)
             wanted = self.spec.value_starts
-            if position == len(self.text) or wanted.may_begin(self.text, position):
-                return self._lead_waits()
-            self.position = position
-            if not wanted.at(self.text, position):
+            found = wanted.find(self.text, self.position)
+            if not found:
+                self.position = self.safe_end(wanted)
+                return False
+            self.position = found.start()
+            if found.group() != opener:
                 self.phase = "members"
                 return True
-            self.position += len(opener)
+            self.position = found.end()
         elif self.spec.trims_newline:
             if self.position == len(self.text):
                 return False
@@ -237,11 +239,6 @@ class TaggedMachine(ToolMachine):
                 self.position += 1
         self.phase = "value" if self.letters else "body"
         return True
-
-    def _lead_waits(self) -> bool:
-        """White space between key and value is not kept; whether the opener comes is open."""
-        self.position = after_space(self.text, self.position)
-        return False
 
     def value(self) -> bool:
         """Phase: in a value of a type that shows only when all of it is there."""

@@ -45,6 +45,7 @@ class Alphabet:
         added = vocabulary.added
         known = [marker for marker in dict.fromkeys(declared) if marker in added][:_MOST]
         self._character = {marker: chr(_FIRST + n) for n, marker in enumerate(known)}
+        self._known = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))) or r"(?!)")
         self._text = {ord(character): marker for marker, character in self._character.items()}
         self._text |= {ord(_OPEN): "", ord(_CLOSE): ""}
         self._replacement = {added[marker]: character for marker, character in self._character.items()}
@@ -56,8 +57,8 @@ class Alphabet:
         self._texts = {token_id: text for text, token_id in added.items() if token_id in self._replacement}
 
     def literal(self, marker: str) -> str:
-        """What to search for to find `marker`: its character, or the marker itself where it is no token."""
-        return self._character.get(marker, marker)
+        """What to search for to find `marker`, in which tokens are characters."""
+        return self._known.sub(lambda token: self._character[token.group()], marker)
 
     def read(self, pieces: Sequence[Piece]) -> str:
         """Join the texts of the pieces, with characters for tokens."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+from renderlayer.parsers.element_calls import ElementCalls
 from renderlayer.parsers.gemma_calls import GemmaCalls
 from renderlayer.parsers.json_calls import JsonCalls
 from renderlayer.parsers.python_calls import PythonCalls
+from renderlayer.parsers.schema import ANY_JSON
 from renderlayer.parsers.tagged import Tagged
 from renderlayer.parsers.tool_machine import ToolFormat
 
@@ -80,6 +83,65 @@ _DSML = replace(
     strip=False,
 )
 
+_PLAMO = "<|plamo:{}:plamo|>"
+_SPACED_DSML = replace(
+    _INVOKE,
+    openers=("<｜DSML｜ tool_calls>",),
+    closers=("</｜DSML｜ tool_calls>",),
+    call_opener="<｜DSML｜ invoke name=",
+    call_closers=("</｜DSML｜ invoke>",),
+    key_opener="<｜DSML｜ parameter name=",
+    value_closers=("</｜DSML｜ parameter>",),
+    after="drop",
+    strip=False,
+)
+_DSML_BLOCKS = ("tool_calls", "toolcalls", "tool")
+_COHERE = JsonCalls(
+    openers=("<|START_ACTION|>",),
+    closers=("<|END_ACTION|>",),
+    names=("tool_name", "name"),
+    arguments=("parameters", "arguments"),
+    tokens=("<|START_ACTION|>", "<|END_ACTION|>"),
+    token_based=True,
+    blanks="drop",
+    strip=True,
+)
+_HY = Tagged(
+    openers=("<tool_calls{}>",),
+    closers=("</tool_calls{}>",),
+    call_opener="<tool_call{}>",
+    call_closers=("</tool_call{}>",),
+    name_closers=("<tool_sep{}>", "<arg_key{}>", "</tool_call{}>"),
+    key_opener="<arg_key{}>",
+    key_closer="</arg_key{}>",
+    value_opener="<arg_value{}>",
+    value_closers=("</arg_value{}>",),
+    tokens=(
+        "<tool_calls{}>",
+        "</tool_calls{}>",
+        "<tool_call{}>",
+        "</tool_call{}>",
+        "<tool_sep{}>",
+        "<arg_key{}>",
+        "</arg_key{}>",
+        "<arg_value{}>",
+        "</arg_value{}>",
+    ),
+    token_based=True,
+    blanks="drop",
+    strip=True,
+)
+_MUSE = replace(
+    _INVOKE,
+    openers=("<atem:function_calls>",),
+    closers=("</atem:function_calls>",),
+    call_opener="<atem:invoke name=",
+    call_closers=("</atem:invoke>",),
+    key_opener="<atem:parameter name=",
+    value_closers=("</atem:parameter>",),
+)
+_M3 = "]<]minimax[>["
+
 TOOLS: dict[str, ToolFormat] = {
     "hermes": _HERMES,
     "qwen3_json": _HERMES,
@@ -112,9 +174,9 @@ TOOLS: dict[str, ToolFormat] = {
     ),
     "mistral": JsonCalls(
         openers=("[TOOL_CALLS]",),
-        head=r"\s*(?P<name>[^\s\[{]+)\s*(?:\[CALL_ID\].*)?",
+        head=r"\s*(?P<name>[\w.\-/]+)(?:\W*CALL_ID\]\W*(?P<id>\w+))?.*",
         arguments_openers=("[ARGS]", "{"),
-        tokens=("[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"),
+        tokens=("[TOOL_CALLS]", "[ARGS]"),
         token_based=True,
         native_when_forced=True,
         after="drop",
@@ -203,5 +265,104 @@ TOOLS: dict[str, ToolFormat] = {
     ),
     "functiongemma": GemmaCalls(
         openers=("<start_function_call>",), closers=("<end_function_call>",), quote="<escape>", json_words=True
+    ),
+    "deepseek_v4": replace(
+        _DSML,
+        openers=tuple(f"<｜DSML｜{block}>" for block in _DSML_BLOCKS),
+        closers=tuple(f"</｜DSML｜{block}>" for block in _DSML_BLOCKS),
+    ),
+    "deepseek_v41": _SPACED_DSML,
+    "step3p5": _QWEN3_CODER,
+    "step5": replace(_QWEN3_CODER, blanks="keep", strip=False),
+    "poolside_v1": _GLM,
+    "dots": replace(
+        _INVOKE,
+        openers=("<dots_function_call>",),
+        closers=("</dots_function_call>",),
+        tokens=("<dots_function_call>", "</dots_function_call>"),
+        native_when_forced=False,
+    ),
+    "k2_horizon": replace(
+        _GLM,
+        openers=("<ifm|tool_calls>",),
+        closers=("</ifm|tool_calls>",),
+        call_opener="<ifm|tool_call>",
+        call_closers=("</ifm|tool_call>",),
+        name_closers=("<ifm|arg_key>", "</ifm|tool_call>"),
+        key_opener="<ifm|arg_key>",
+        key_closer="</ifm|arg_key>",
+        value_opener="<ifm|arg_value>",
+        value_closers=("</ifm|arg_value>",),
+        tokens=(
+            "<ifm|tool_calls>",
+            "</ifm|tool_calls>",
+            "<ifm|tool_call>",
+            "</ifm|tool_call>",
+            "<ifm|arg_key>",
+            "</ifm|arg_key>",
+            "<ifm|arg_value>",
+            "</ifm|arg_value>",
+        ),
+        native_when_forced=False,
+        unknown="keep",
+    ),
+    "plamo3": JsonCalls(
+        openers=(_PLAMO.format("begin_tool_requests"),),
+        closers=(_PLAMO.format("end_tool_requests"),),
+        call_opener=_PLAMO.format("begin_tool_request"),
+        head=rf"\s*{re.escape(_PLAMO.format('begin_tool_name'))}\s*(?P<name>\S+?)\s*"
+        rf"{re.escape(_PLAMO.format('end_tool_name'))}.*",
+        arguments_openers=("<|plamo:msg|>",),
+        call_closers=(_PLAMO.format("end_tool_arguments"), _PLAMO.format("end_tool_request")),
+        native_when_forced=True,
+        after="drop",
+        strip=True,
+    ),
+    "cohere_command3": _COHERE,
+    "cohere_command4": _COHERE,
+    "hy_v3": _HY,
+    "hy_v4": replace(_HY, native_when_forced=True),
+    "kimi_k3": Tagged(
+        openers=("<|open|>tools<|sep|>",),
+        closers=("<|close|>tools<|sep|>",),
+        call_opener="<|open|>call tool=",
+        call_closers=("<|close|>call<|sep|>",),
+        name_closers=("<|sep|>",),
+        key_opener="<|open|>argument key=",
+        key_closer="<|sep|>",
+        value_closers=("<|close|>argument<|sep|>",),
+        tokens=("<|open|>", "<|close|>", "<|sep|>"),
+        token_based=True,
+        native_when_forced=True,
+        blanks="drop",
+        strip=True,
+    ),
+    "muse": _MUSE,
+    "musespark1x": _MUSE,
+    "muse_glimmer": replace(_MUSE, untyped=ANY_JSON),
+    "inkling": JsonCalls(
+        openers=("<|content_invoke_tool_json|>",),
+        closers=("<|end_message|>", "<|content_model_end_sampling|>", "<|message_model|>"),
+        arguments=("args", "arguments"),
+        tokens=(
+            "<|content_invoke_tool_json|>",
+            "<|end_message|>",
+            "<|content_model_end_sampling|>",
+            "<|message_model|>",
+        ),
+        token_based=True,
+        blanks="drop",
+        strip=True,
+    ),
+    "minimax_m3": ElementCalls(
+        openers=(f"{_M3}<tool_call>",),
+        closers=(f"{_M3}</tool_call>",),
+        call_opener=f"{_M3}<invoke name=",
+        prefix=_M3,
+        tokens=(_M3,),
+        token_based=True,
+        native_when_forced=True,
+        blanks="drop",
+        strip=True,
     ),
 }

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from renderlayer.parsers.emitter import Emitter, IdForm
 from renderlayer.parsers.markers import Markers
-from renderlayer.parsers.resumable import HOLD_LIMIT, Resumable, bad_state
+from renderlayer.parsers.phases import PhaseMachine
+from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.tokens import Alphabet
 
 ToolTypes = Mapping[str, Mapping[str, str]]
@@ -72,47 +73,28 @@ class ToolFormat:
         raise NotImplementedError
 
 
-class ToolMachine(Resumable):
+class ToolMachine(PhaseMachine):
     """Base of the machines that take an answer without its reasoning apart into content and calls.
 
-    A machine is in a phase; the method of that name consumes text at `position` and tells whether it got anywhere.
-    What is not consumed is held until more text comes. `final` is set when none will.
-
-    Memory: the phase, the held text, white space that may turn out to stand before a call, and whether other content
-    has come since the last call.
+    Memory, besides the frame's: white space that may turn out to stand before a call, and whether other content has
+    come since the last call.
     """
 
-    memory: ClassVar[tuple[str, ...]] = ("phase", "held", "blank", "spoken")
+    memory: ClassVar[tuple[str, ...]] = (*PhaseMachine.memory, "blank", "spoken")
     phases: ClassVar[tuple[str, ...]] = ("content",)
 
     def __init__(self, form: ToolFormat, out: Emitter, alphabet: Alphabet) -> None:
+        super().__init__()
         self.form = form
         self.out = out
         self.alphabet = alphabet
-        self.phase = self.phases[0]
-        self.held = ""
         self.blank = ""
         self.spoken = False
-        self.text = ""
-        self.position = 0
-        self.final = False
-
-    def load(self, value: Any) -> None:
-        super().load(value)
-        if self.phase not in self.phases:
-            raise bad_state()
 
     def feed(self, text: str, final: bool = False) -> None:
-        """Go on with more text; with `final`, come to an end."""
-        self.text = self.held + text if self.held else text
-        self.position = 0
-        self.final = final
-        step: Callable[[], bool] = getattr(self, self.phase)
-        while step():
-            step = getattr(self, self.phase)
+        super().feed(text, final)
         if final:
             self.finish()
-        self.held = self.text[self.position :]
 
     def finish(self) -> None:
         """What remains to be done after the last text; machines with open calls add to it."""
@@ -170,10 +152,6 @@ class ToolMachine(Resumable):
             return self.fail(min(len(self.text), start + HOLD_LIMIT), phase)
         return False
 
-    def safe_end(self, wanted: Markers) -> int:
-        """The end of the text, or where a marker may have begun."""
-        return len(self.text) if self.final else wanted.safe_end(self.text, self.position)
-
     def readable(self, text: str) -> str:
         """The text as a person should see it."""
         return self.alphabet.declared(text) if self.form.token_based else self.alphabet.plain(text)
@@ -185,3 +163,21 @@ class PassMachine(ToolMachine):
     def content(self) -> bool:
         self.say(len(self.text))
         return False
+
+
+class HandOver:
+    """Collects the text that a machine before a tool machine leaves to it."""
+
+    def __init__(self, tools: ToolMachine) -> None:
+        self._tools = tools
+        self._texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        self._texts.append(text)
+
+    def flush(self, final: bool = False) -> None:
+        """Feed the tool machine, which must happen before anything else is given out."""
+        text = "".join(self._texts)
+        self._texts.clear()
+        if text or final:
+            self._tools.feed(text, final)
