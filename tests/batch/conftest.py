@@ -15,7 +15,7 @@ from renderlayer.batch.store import Bucket
 
 @pytest.fixture(scope="package")
 def first_cloud() -> Iterator[Cloud]:
-    with running_cloud() as cloud, pytest.MonkeyPatch.context() as patch:
+    with running_cloud(f"b{uuid.uuid4().hex}") as cloud, pytest.MonkeyPatch.context() as patch:
         for name, value in cloud.environment().items():
             if name.startswith("AWS_"):
                 patch.setenv(name, value)

@@ -1,0 +1,94 @@
+"""Responses and Messages through render, an engine and derender, whole and streamed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from renderlayer.derender import sse
+from renderlayer.errors import NotFound, Unavailable
+from renderlayer.http.app import guard
+from renderlayer.http.complete import add_complete_routes
+from renderlayer.pipeline.engine import Engine
+from renderlayer.pipeline.messages import complete_messages
+from renderlayer.pipeline.responses import complete_responses
+from renderlayer.render.server import Server
+from tests.derender.engine import choice, encoded, events, response, split
+
+SAID = "Hello there, good day!"
+BODIES = {
+    "/v1/responses": {"model": "small", "input": "Hello"},
+    "/v1/messages": {"model": "small", "max_tokens": 20, "messages": [{"role": "user", "content": "Hello"}]},
+}
+
+
+@pytest.fixture
+def engine(server: Server) -> Iterator[Engine]:
+    """An engine on the wire that always says the same."""
+    tokens = encoded(server, SAID)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked = json.loads(request.content)
+        if not asked["stream"]:
+            return httpx.Response(200, json=response(choice(tokens)))
+        told = b"".join([*map(sse.event, events(split(tokens, [1, 2, 3]))), sse.DONE])
+        return httpx.Response(200, content=told)
+
+    client = Engine("http://engine", transport=httpx.MockTransport(answer))
+    yield client
+    client.close()
+
+
+def test_whole_answers(server: Server, engine: Engine) -> None:
+    answer = complete_responses(BODIES["/v1/responses"], server, engine)
+    assert isinstance(answer, dict)
+    assert answer["output"][0]["content"][0]["text"] == SAID
+    assert answer["id"].startswith("resp_")
+    assert answer["usage"]["output_tokens"] == len(encoded(server, SAID))
+    message = complete_messages(BODIES["/v1/messages"], server, engine, "given")
+    assert isinstance(message, dict)
+    assert (message["content"][0]["text"], message["id"]) == (SAID, "msg_given")
+
+
+def test_an_error_of_the_request(server: Server, engine: Engine) -> None:
+    for complete, path in ((complete_responses, "/v1/responses"), (complete_messages, "/v1/messages")):
+        with pytest.raises(NotFound):
+            complete({**BODIES[path], "model": "other"}, server, engine)
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_streams_of_named_events(server: Server, engine: Engine, path: str) -> None:
+    client = client_of(server, engine)
+    text = client.post(path, json={**BODIES[path], "stream": True}).text
+    told = [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data:")]
+    names = [line.removeprefix("event: ") for line in text.splitlines() if line.startswith("event:")]
+    assert [event["type"] for event in told] == names
+    assert names[-1] in ("response.completed", "message_stop")
+    deltas = [
+        event["delta"] for event in told if event["type"] in ("response.output_text.delta", "content_block_delta")
+    ]
+    assert "".join(delta if isinstance(delta, str) else delta["text"] for delta in deltas) == SAID
+    assert len(deltas) > 2
+
+
+@pytest.mark.parametrize("path", BODIES)
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_engine_that_is_busy_is_an_ordinary_error(server: Server, path: str, stream: bool) -> None:
+    busy = Engine("http://engine", transport=httpx.MockTransport(lambda request: httpx.Response(503)))
+    answer = client_of(server, busy).post(path, json={**BODIES[path], "stream": stream})
+    assert answer.status_code == Unavailable.status
+    busy.close()
+
+
+def client_of(server: Server, engine: Engine) -> Any:
+    from fastapi import FastAPI
+
+    app = FastAPI()
+    add_complete_routes(app, server, engine)
+    guard(app, server.settings)
+    return TestClient(app)
