@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from renderlayer import multimodal
 from renderlayer.errors import BadRequest
-from renderlayer.parsers import adjust
-from renderlayer.render import request_ids
+from renderlayer.render import constraints, request_ids
 from renderlayer.render.chat_prompt import MediaOptions, Prompt, conversation_prompt
 from renderlayer.render.dialect import CHAT, Dialect
 from renderlayer.render.prompt import TokenizeOptions, check_ids
 from renderlayer.render.result import generate_request
 from renderlayer.render.sampling import max_output_tokens, sampling_params
 from renderlayer.render.server import Server
-from renderlayer.render.structured import structured_outputs
 from renderlayer.render.template_kwargs import effort, template_kwargs
 from renderlayer.wire._sampling import MmPayload
 from renderlayer.wire.chat import ChatCompletionRequest
@@ -37,8 +34,8 @@ def render_chat(request: ChatCompletionRequest, server: Server, header_id: str |
     if request.use_beam_search:
         raise BadRequest("Beam search is not supported by the render endpoint")
     server.check_trust(request.chat_template, request.chat_template_kwargs)
-    multimodal.check_trust(server.settings, request.media_io_kwargs, request.mm_processor_kwargs)
-    adjust.check_tool_choice(server.parsers, request.choice(), native=server.native_tools)
+    server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
+    constraints.check_tool_choice(request, server)
     return rendered(request, server, request_ids.chat(header_id or request.request_id))
 
 
@@ -130,23 +127,7 @@ def _finished(
         dialect.limit_param or param,
         request.truncate_prompt_tokens,
     )
-    tools, choice = request.tool_dicts(), request.choice()
-    constraint = structured_outputs(
-        request.structured_outputs, request.response_format, named_tool_choice=request.named_tool is not None
-    )
-    grammar = None
-    if server.renderer is not None and dialect.engine_parses:
-        grammar = server.renderer.grammar(tools, choice, request.parallel_tool_calls, constraint)
-    change = adjust.adjust(
-        server.parsers,
-        tools,
-        choice,
-        parallel_tool_calls=request.parallel_tool_calls,
-        structured_outputs=constraint,
-        strict_level=server.settings.tool_strict_level,
-        harmony_model=server.model.facts.harmony,
-        tokenizer_grammar=grammar,
-    )
+    change = constraints.adjustment(request, server, grammars=dialect.engine_parses)
     prompt_logprobs = request.prompt_logprobs
     if prompt_logprobs is None and request.echo:
         prompt_logprobs = request.top_logprobs
@@ -156,12 +137,12 @@ def _finished(
         max_tokens=max_tokens,
         logprobs=(request.top_logprobs or 0) if request.logprobs and request.logprob_token_ids is None else None,
         prompt_logprobs=prompt_logprobs,
-        structured_outputs=change.structured_outputs,
-        skip_special_tokens=change.skip_special_tokens,
+        structured_outputs=change.structured_outputs if change else None,
+        skip_special_tokens=change.skip_special_tokens if change else None,
         extra_args=request.vllm_xargs,
     )
     ended: bool | None = None
-    if not request.include_reasoning or change.reasoning_ended:
+    if not request.include_reasoning or (change and change.reasoning_ended):
         ended = True
     elif server.parsers.reasoning and server.parser and dialect.engine_parses:
         ended = server.parser.reasoning_ended(prompt.token_ids, kwargs)
@@ -175,8 +156,8 @@ def _finished(
         reasoning_ended=ended,
         reasoning_kwargs=kwargs if server.parsers.reasoning else None,
         parse_context={
-            "tools": tools,
-            "tool_choice": choice,
+            "tools": request.tool_dicts(),
+            "tool_choice": request.choice(),
             "parallel_tool_calls": request.parallel_tool_calls,
             "include_reasoning": request.include_reasoning,
             "chat_template_kwargs": {} if server.model.facts.harmony else kwargs,

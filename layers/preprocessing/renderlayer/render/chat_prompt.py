@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from renderlayer import multimodal
 from renderlayer.errors import BadRequest
 from renderlayer.render.conversation import Conversation, conversation
 from renderlayer.render.dialect import CHAT, Dialect
@@ -97,6 +96,8 @@ def _with_media(
     from renderlayer.references.writing import payload_writer
 
     keep = options.limit(server)
+    from renderlayer import multimodal
+
     multimodal.check_counts(server.model, server.settings, talk.media)
     bare = server.model.tokenizer.encode(text, options.add_special_tokens)
     expanded = multimodal.apply(

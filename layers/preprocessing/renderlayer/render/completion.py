@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.render import request_ids
+from renderlayer.render import constraints, request_ids
 from renderlayer.render.prompt import Offsets, TokenizeOptions, check_ids, tokenize
 from renderlayer.render.result import generate_request
 from renderlayer.render.sampling import max_output_tokens, sampling_params
 from renderlayer.render.server import Server
-from renderlayer.render.structured import structured_outputs
 from renderlayer.wire.completion import CompletionRequest
 
 
@@ -96,7 +95,7 @@ def _one(request: CompletionRequest, server: Server, prompt: str | list[int], re
         max_tokens=max_output_tokens(server, len(token_ids), requested, "max_tokens", request.truncate_prompt_tokens),
         logprobs=None if request.logprob_token_ids else request.logprobs,
         prompt_logprobs=prompt_logprobs,
-        structured_outputs=structured_outputs(request.structured_outputs, request.response_format),
+        structured_outputs=constraints.wish(request),
         skip_special_tokens=None,
         extra_args=request.vllm_xargs,
     )

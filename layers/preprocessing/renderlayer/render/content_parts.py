@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer import multimodal
 from renderlayer.errors import BadRequest
 
 # Text parts by type, and the key that holds their text.
@@ -55,6 +54,8 @@ def part_text(part: Any, param: str | None = None) -> str | None:
         if not isinstance(text, str):
             raise BadRequest(f"A content part of type '{kind}' must have a string under '{TEXT_KEYS[kind]}'.")
         return text
+    from renderlayer import multimodal
+
     named = isinstance(kind, str) or kind is None
     if not named or (kind != TOOL_REFERENCE and multimodal.modality_of(part) is None):
         raise BadRequest(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from renderlayer import multimodal
 from renderlayer.bundle import ChatTemplate
 from renderlayer.errors import BadRequest
 from renderlayer.render.content_parts import TEXT_KEYS, TOOL_REFERENCE, check_media_part, content_parts, part_text
 from renderlayer.render.dialect import CHAT, Dialect
 from renderlayer.render.renderers.program import Program
 from renderlayer.render.server import Server
+
+if TYPE_CHECKING:
+    from renderlayer import multimodal
 
 BILLING_HEADER = "x-anthropic-billing-header"
 
@@ -111,6 +113,8 @@ class _Reader:
             elif converted["type"] != TOOL_REFERENCE:
                 modality = converted["type"]
                 ordinal = sum(item.modality == modality for item in self.media)
+                from renderlayer import multimodal
+
                 placeholder = multimodal.placeholder(self.server.model, modality, ordinal)
                 if interleave:
                     texts.append(placeholder)
@@ -126,6 +130,8 @@ class _Reader:
         if text is not None:
             known = ("type", TEXT_KEYS[kind])
             return {"type": "text", "text": text, **{name: value for name, value in part.items() if name not in known}}
+        from renderlayer import multimodal
+
         modality = multimodal.modality_of(part)
         if modality is None:
             return part  # type: ignore[no-any-return]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer import multimodal
 from renderlayer.errors import InvalidRequest
 from renderlayer.render import request_ids
 from renderlayer.render.chat import rendered
@@ -34,5 +33,5 @@ def render_responses(request: ResponsesRequest, server: Server, header_id: str |
             "previous_response_id is not supported by the stateless render endpoint.", "previous_response_id"
         )
     server.check_trust(None, request.chat_template_kwargs)
-    multimodal.check_trust(server.settings, request.media_io_kwargs, request.mm_processor_kwargs)
+    server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
     return rendered(chat_request(request), server, request_ids.responses(request.request_id), RESPONSES)

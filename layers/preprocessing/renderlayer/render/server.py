@@ -160,6 +160,13 @@ class Server:
         if name and name not in self.names:
             raise NotFound(f"The model `{name}` does not exist. Valid aliases: {', '.join(self.names)}.", "model")
 
+    def check_media_kwargs(self, media_io_kwargs: Any, mm_processor_kwargs: Any) -> None:
+        """Refuse media and processor options in requests unless the operator trusts them (wire.md 1.7)."""
+        if media_io_kwargs or mm_processor_kwargs:
+            from renderlayer import multimodal
+
+            multimodal.check_trust(self.settings, media_io_kwargs, mm_processor_kwargs)
+
     def check_trust(self, chat_template: str | None, kwargs: dict[str, Any] | None) -> None:
         """Refuse chat templates in requests unless the operator trusts them (wire.md 1.7)."""
         if self.renderer is not None:

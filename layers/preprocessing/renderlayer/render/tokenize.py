@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer import multimodal
 from renderlayer.render.chat_prompt import MediaOptions, conversation_prompt
 from renderlayer.render.prompt import TokenizeOptions
 from renderlayer.render.server import Server
@@ -44,7 +43,7 @@ def detokenize_request(request: DetokenizeRequest, server: Server) -> dict[str, 
 
 def _conversation_ids(request: TokenizeChatRequest, server: Server) -> list[int]:
     server.check_trust(request.chat_template, request.chat_template_kwargs)
-    multimodal.check_trust(server.settings, request.media_io_kwargs, request.mm_processor_kwargs)
+    server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
     kwargs = template_kwargs(
         server,
         request.chat_template_kwargs,

@@ -44,6 +44,7 @@ class HarmonyRenderer(Renderer):
         self._encode = server.model.tokenizer.encode_plain
         self._known = {text: self._encode(text) for text in _HEADER_TEXTS}
         self._start_date = server.settings.system_start_date
+        self._in_system = server.settings.harmony_system_instructions
 
     def check_template(self, chat_template: str | None, kwargs: dict[str, Any] | None) -> None:
         """Nothing is refused: both are ignored."""
@@ -51,7 +52,9 @@ class HarmonyRenderer(Renderer):
     def prompt(self, talk: Talk) -> Prompt:
         instructions, rest = leading_instructions(talk.messages)
         tools = talk.tools or ()
-        preamble = [Message("system", (system_text(self._date(), talk.effort, bool(tools)),))]
+        moved = instructions if self._in_system else None
+        preamble = [Message("system", (system_text(self._date(), talk.effort, bool(tools), moved),))]
+        instructions = None if self._in_system else instructions
         if instructions or tools:
             preamble.append(Message(DEVELOPER, (developer_text(instructions, tools),)))
         messages = [*preamble, *harmony_messages(rest, talk.dialect)]

@@ -19,13 +19,14 @@ _DEEPEST = 118
 """Nesting of a tool's schema that the reference's library still reads."""
 
 
-def system_text(date: str, effort: str | None, with_tools: bool) -> str:
+def system_text(date: str, effort: str | None, with_tools: bool, instructions: str | None = None) -> str:
     """The system message.
 
     Args:
         date: of the conversation, YYYY-MM-DD.
         effort: reasoning effort, after the server's map; None is medium.
         with_tools: whether a developer message lists functions.
+        instructions: those that stand here instead of in a developer message.
 
     Raises:
         BadRequest: harmony does not know the effort.
@@ -35,7 +36,8 @@ def system_text(date: str, effort: str | None, with_tools: bool) -> str:
             f"Harmony does not support reasoning_effort={effort!r}. Supported values are: {', '.join(EFFORTS)}.",
             "reasoning_effort",
         )
-    about = f"{IDENTITY}\nKnowledge cutoff: {KNOWLEDGE_CUTOFF}\nCurrent date: {date}"
+    identity = f"{IDENTITY}\n{instructions}" if instructions else IDENTITY
+    about = f"{identity}\nKnowledge cutoff: {KNOWLEDGE_CUTOFF}\nCurrent date: {date}"
     channels = f"{_CHANNELS}\n{_TOOL_CHANNEL}" if with_tools else _CHANNELS
     return "\n\n".join((about, f"Reasoning: {effort or DEFAULT_EFFORT}", channels))
 

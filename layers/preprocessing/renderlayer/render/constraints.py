@@ -1,0 +1,68 @@
+"""What constrains a request's output: its own wish, and what the parsers need (wire.md 2.6, 2.7).
+
+Most requests have neither; for those nothing is imported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from renderlayer.render.server import Server
+from renderlayer.wire._sampling import SamplingFields
+from renderlayer.wire.chat import ChatCompletionRequest
+
+if TYPE_CHECKING:
+    from renderlayer.parsers.adjust import Adjustment
+
+Json = dict[str, Any]
+
+
+def wish(request: SamplingFields, named_tool_choice: bool = False) -> Json | None:
+    """The constraint that the request asks for, or None.
+
+    Raises:
+        BadRequest, ValidationFailed: it cannot be understood, or contradicts itself.
+    """
+    if request.structured_outputs is None and request.response_format is None:
+        return None
+    from renderlayer.render.structured import structured_outputs
+
+    return structured_outputs(request.structured_outputs, request.response_format, named_tool_choice)
+
+
+def check_tool_choice(request: ChatCompletionRequest, server: Server) -> None:
+    """Refuse a tool choice that no parser of this server could serve."""
+    if request.tool_choice not in (None, "none"):
+        from renderlayer.parsers.adjust import check_tool_choice
+
+        check_tool_choice(server.parsers, request.choice(), native=server.native_tools)
+
+
+def adjustment(request: ChatCompletionRequest, server: Server, grammars: bool = True) -> Adjustment | None:
+    """What becomes of a chat request's constraint, special tokens and reasoning; None: nothing is to be done.
+
+    Args:
+        grammars: whether the tokenizer's own grammar for whole answers applies.
+
+    Raises:
+        BadRequest, ValidationFailed: the constraint or the tools cannot be turned into a grammar.
+    """
+    constraint = wish(request, request.named_tool is not None)
+    tools, choice = request.tool_dicts(), request.choice()
+    grammar = None
+    if server.renderer is not None and grammars:
+        grammar = server.renderer.grammar(tools, choice, request.parallel_tool_calls, constraint)
+    if constraint is None and grammar is None and not any(server.parsers):
+        return None
+    from renderlayer.parsers.adjust import adjust
+
+    return adjust(
+        server.parsers,
+        tools,
+        choice,
+        parallel_tool_calls=request.parallel_tool_calls,
+        structured_outputs=constraint,
+        strict_level=server.settings.tool_strict_level,
+        harmony_model=server.model.facts.harmony,
+        tokenizer_grammar=grammar,
+    )
