@@ -59,7 +59,7 @@ def budgeted(size: Size, patch: int, pool: int, tokens: int) -> Size:
     """
     height, width = size
     step = pool * patch
-    promise = tokens * pool**2 * patch**2
+    pixels = tokens * pool**2 * patch**2
     scale = math.sqrt(pixels / (height * width))
     rows, columns = math.floor(scale * height / step), math.floor(scale * width / step)
     if not rows and not columns:
@@ -86,7 +86,7 @@ def _fields(picture: Picture, size: Size, chosen: Options) -> Fields:
     patch = int(chosen["patch_size"])
     rows, columns = size[0] // patch, size[1] // patch
     budget = int(chosen["max_soft_tokens"]) * int(chosen["pooling_kernel_size"]) ** 2
-    promise = np.zeros((budget, patch * patch * 3), np.uint16)
+    pixels = np.zeros((budget, patch * patch * 3), np.uint16)
     cut = bits.reshape(3, rows, patch, columns, patch).transpose(1, 3, 2, 4, 0)
     pixels[: rows * columns] = cut.reshape(rows * columns, -1)
     positions = np.full((budget, 2), -1, np.int64)
