@@ -54,6 +54,7 @@ class Settings:
     )
     cohere_format: str = _row("cmd4", "value of the cohere_format template kwarg", choices=("cmd3", "cmd4"))
     system_start_date: str = _row("", "date in harmony system messages, YYYY-MM-DD (default: today)")
+    harmony_system_instructions: bool = _row(False, "put instructions into harmony's system message", "flag")
 
     tool_call_parser: str = _row("", "tool parser by name, or auto for the one found when packing")
     reasoning_parser: str = _row("", "reasoning parser by name, or auto for the one found when packing")

@@ -90,6 +90,17 @@ def test_a_question(harmony: Server) -> None:
     assert text == f"{SYSTEM}<|start|>user<|message|>Hello<|end|>{ASSISTANT}"
 
 
+@pytest.mark.parametrize("tools", [None, [TOOL]])
+def test_instructions_may_stand_in_the_system_message(harmony: Server, tools: list[Any] | None) -> None:
+    server = Server(harmony.model, replace(harmony.settings, harmony_system_instructions=True))
+
+    text = spelled(server, render(server, [{"role": "system", "content": "Be brief."}, *HELLO], tools=tools))
+
+    assert "trained by OpenAI.\nBe brief.\nKnowledge cutoff: 2024-06\n" in text
+    assert "# Instructions" not in text
+    assert ("<|start|>developer<|message|># Tools" in text) == bool(tools)
+
+
 def test_today_is_the_default_date(harmony: Server) -> None:
     server = Server(harmony.model, replace(harmony.settings, system_start_date=""))
     before = date.today()
