@@ -38,7 +38,7 @@ def add_routes(app: FastAPI, engine: Engine, options: Options) -> None:
 
     async def generate(request: Request) -> Response:
         require_json(request)
-        body = parse(GenerateRequest, decoded(await read_body(request, LARGEST_BODY)))
+        body = parse(GenerateRequest, decoded(await read_body(request.scope, request.receive, LARGEST_BODY)))
         params = sampling_params(body, engine.server)
         check(body, params, engine.server, options)
         base = request.headers.get("x-request-id") or body.request_id or os.urandom(8).hex()
@@ -146,7 +146,7 @@ async def aborted_ids(request: Request) -> list[str]:
         ValidationFailed: the body is not that.
     """
     try:
-        body = json.loads(await read_body(request, LARGEST_BODY))
+        body = json.loads(await read_body(request.scope, request.receive, LARGEST_BODY))
     except ValueError as error:
         raise ValidationFailed(f"JSON decode error: {error}") from None
     ids = body.get("request_ids") if isinstance(body, dict) else None

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from infra.local.events import Context, answer, http_event
 from infra.local.template import Template
 from renderlayer.errors import PayloadTooLarge
-from renderlayer.http.bodies import read_body, refusal
+from renderlayer.http.body import read_body, refusal
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 

@@ -12,7 +12,8 @@ from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
 from renderlayer.errors import PayloadTooLarge
-from renderlayer.http.bodies import WORTH_IT, Bodies, read_body
+from renderlayer.http.bodies import WORTH_IT, Bodies
+from renderlayer.http.body import read_body
 from renderlayer.http.encoding import compressed, size_as_base64
 
 LIMIT = 200_000

@@ -83,7 +83,7 @@ def _endpoint(route: Route, server: Server) -> Callable[[Request], Awaitable[Res
 
             return await derendered_stream(request, route.stream, server, route.named_events)
         require_json(request)
-        body = await read_body(request, server.settings.max_body_bytes)
+        body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
         header_id = request.headers.get("x-request-id")
 
         def work() -> bytes:

@@ -18,10 +18,9 @@ GUARDED = ("/v1", "/v2", "/inference", "/cohere")
 class RequireKey:
     """Asks callers of guarded paths for one of the keys. Keys are compared as digests, in constant time."""
 
-    def __init__(self, app: ASGIApp, keys: Sequence[str], root_path: str = "") -> None:
+    def __init__(self, app: ASGIApp, keys: Sequence[str]) -> None:
         self.app = app
         self.digests = [hashlib.sha256(key.encode()).digest() for key in keys]
-        self.root_path = root_path.rstrip("/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and self._guarded(scope) and not self._known(scope):
@@ -30,7 +29,7 @@ class RequireKey:
         await self.app(scope, receive, send)
 
     def _guarded(self, scope: Scope) -> bool:
-        path = scope["path"].removeprefix(scope.get("root_path") or self.root_path)
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
         return scope["method"] != "OPTIONS" and str(path).startswith(GUARDED)
 
     def _known(self, scope: Scope) -> bool:

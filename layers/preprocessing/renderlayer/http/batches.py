@@ -87,7 +87,7 @@ def _add_files(app: FastAPI, files: Files, settings: Settings) -> None:
 def _add_batches(app: FastAPI, orders: Orders, settings: Settings) -> None:
     @app.post("/v1/batches")
     async def create(request: Request) -> Json:
-        body = decoded(await read_body(request, settings.max_body_bytes))
+        body = decoded(await read_body(request.scope, request.receive, settings.max_body_bytes))
         return await run_in_threadpool(orders.create, body)
 
     @app.get("/v1/batches")

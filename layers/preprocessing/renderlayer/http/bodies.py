@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from renderlayer.errors import PayloadTooLarge, RenderLayerError
-from renderlayer.http.body import error_response, too_large
+from renderlayer.http.body import error_response, header, read_body, refusal
 from renderlayer.http.encoding import (
     accepts_gzip,
     compressed,
@@ -22,8 +21,6 @@ WORTH_IT = 64 << 10
 """Bytes from which an answer is compressed: below, a network inside a region is faster than the compression."""
 LARGE = 1 << 20
 """Bytes from which an answer is compressed in a worker thread, so that a server goes on serving meanwhile."""
-DRAINED = 4
-"""How many times the limit of an oversized body is read and dropped, so that its sender gets to read the answer."""
 
 
 class Bodies:
@@ -107,47 +104,6 @@ class _Answer:
             f"The answer is larger than the {self._limit} bytes that can be returned here. Ask for multimodal payloads "
             f'by reference or not at all (mm_payload "reference" or "none"){compress}.'
         )
-
-
-async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """The whole request body.
-
-    An oversized body is read on, and dropped, to a few times the limit, since a sender that cannot finish sees a broken
-    connection where the answer should be. One that waits for leave to send (`Expect: 100-continue`) is not read at all.
-
-    Raises:
-        PayloadTooLarge: more than `limit` bytes, stated or sent.
-    """
-    stated = header(scope, b"content-length") or ""
-    oversized = stated.isdigit() and int(stated) > limit
-    if oversized and header(scope, b"expect") is not None:
-        raise too_large(limit)
-    parts: list[bytes] = []
-    size, more = 0, True
-    while more and size <= limit * DRAINED:
-        message = await receive()
-        part, more = message.get("body", b""), message.get("more_body", False)
-        size += len(part)
-        if size > limit:
-            oversized = True
-            parts.clear()
-        elif not oversized:
-            parts.append(part)
-    if oversized:
-        raise too_large(limit)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def refusal(error: RenderLayerError) -> Response:
-    """The answer to a request whose body was not taken; closes the connection, where the rest of it may still come."""
-    response = error_response(error)
-    response.headers["connection"] = "close"
-    return response
-
-
-def header(scope: Scope, name: bytes) -> str | None:
-    """The first header of that (lower-case) name."""
-    return next((value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name), None)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -8,12 +8,15 @@ from typing import Any
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope
 
 from renderlayer.errors import BadRequest, PayloadTooLarge, RenderLayerError, ValidationFailed
 from renderlayer.wire._base import malformed
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
+DRAINED = 4
+"""How many times the limit of an oversized body is read and dropped, so that its sender gets to read the answer."""
 
 
 def media_type(request: Request) -> str:
@@ -27,21 +30,45 @@ def require_json(request: Request) -> None:
         raise ValidationFailed("1 validation error:\n  Unsupported Media Type: Only 'application/json' is allowed")
 
 
-async def read_body(request: Request, most: int) -> bytes:
-    """The raw body, read no further than `most` bytes.
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """The whole request body.
+
+    An oversized body is read on, and dropped, to a few times the limit, since a sender that cannot finish sees a broken
+    connection where the answer should be. One that waits for leave to send (`Expect: 100-continue`) is not read at all.
 
     Raises:
-        PayloadTooLarge: the body is, or says it is, longer.
+        PayloadTooLarge: more than `limit` bytes, stated or sent.
     """
-    declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > most:
-        raise too_large(most)
-    received = bytearray()
-    async for chunk in request.stream():
-        received += chunk
-        if len(received) > most:
-            raise too_large(most)
-    return bytes(received)
+    stated = header(scope, b"content-length") or ""
+    oversized = stated.isdigit() and int(stated) > limit
+    if oversized and header(scope, b"expect") is not None:
+        raise too_large(limit)
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more and size <= limit * DRAINED:
+        message = await receive()
+        part, more = message.get("body", b""), message.get("more_body", False)
+        size += len(part)
+        if size > limit:
+            oversized = True
+            parts.clear()
+        elif not oversized:
+            parts.append(part)
+    if oversized:
+        raise too_large(limit)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def refusal(error: RenderLayerError) -> Response:
+    """The answer to a request whose body was not taken; closes the connection, where the rest of it may still come."""
+    response = error_response(error)
+    response.headers["connection"] = "close"
+    return response
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """The first header of that (lower-case) name."""
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name), None)
 
 
 def too_large(most: int) -> PayloadTooLarge:

@@ -49,7 +49,7 @@ def add_complete_routes(app: FastAPI, server: Server, engine: Engine) -> None:
 def _endpoint(door: FrontDoor, server: Server, engine: Engine) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         require_json(request)
-        body = await read_body(request, server.settings.max_body_bytes)
+        body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
         header_id = request.headers.get("x-request-id")
         answer = await run_in_threadpool(lambda: _first(door.complete(decoded(body), server, engine, header_id)))
         if isinstance(answer, dict):

@@ -17,7 +17,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from renderlayer.http.bodies import header
+from renderlayer.http.body import header
 from renderlayer.http.counts import COUNTS
 
 NAMESPACE = "renderlayer"

@@ -22,7 +22,7 @@ async def derendered_stream(request: Request, work: StreamWork, server: Server, 
 
     What is wrong before the first event of the answer is an ordinary error; what goes wrong later becomes an event.
     """
-    body = await read_body(request, server.settings.max_body_bytes)
+    body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
     answer = work(sse.values([body]), server)
     first = await run_in_threadpool(lambda: next(answer, None))
     told = [] if first is None else [first]
