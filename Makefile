@@ -46,7 +46,7 @@ lint: $(INSTALLED) ## ruff, mypy and the template
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/cfn-lint template.yaml
+	$(BIN)/cfn-lint template.yaml infra/generate/service.yaml
 
 fmt: $(INSTALLED) ## format the code
 	$(BIN)/ruff check --fix
@@ -59,6 +59,7 @@ parity: $(INSTALLED) ## replay the recordings of the reference (CORPUS=..., from
 
 bench: $(INSTALLED) ## cold start, warm requests, memory, streaming: beside a hello world and transformers
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.batch
 
 build: $(INSTALLED) $(SAM) ## build functions and layers for AWS (MODEL=..., ARCHITECTURE=x86_64|arm64)
 	MODEL="$${MODEL:-$$($(BIN)/python -m infra.generate fetch)}" SAM_CLI_TELEMETRY=0 $(SAM) build $(if $(ARCHITECTURE),\

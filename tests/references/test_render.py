@@ -23,7 +23,10 @@ from renderlayer.references.shelf import Shelf
 from renderlayer.references.writing import referring
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
+from tests.events import http_api
 from tests.multimodal.images import data_url, encoded, picture
+from tests.references.faults import FaultyStore
+from tests.runtime import Function
 
 SMALL = data_url(encoded(picture(64, 64)))
 PHOTO = data_url(encoded(picture(1920, 1080), "JPEG"), "image/jpeg")
@@ -122,6 +125,21 @@ def test_a_hundred_renders_leave_one_object(
         assert len(set(pool.map(lambda _: render(), range(100)))) == 1
     assert len(computed) == 1
     assert s3.list_objects_v2(Bucket=place.bucket)["KeyCount"] == 1
+
+
+def test_another_process_finds_it(vision: Callable[..., Server], place: Place, faulty: FaultyStore) -> None:
+    """Two processes of the deployed function, one after the other: the second looks and writes nothing."""
+    settings = vision().settings
+    environment = {**settings.environment(), "AWS_ENDPOINT_URL_S3": faulty.url}
+    event = http_api(CHAT, json.dumps(chat(SMALL, mm_payload="reference", request_id="1")))
+    answers = []
+    for looks in (1, 2):
+        with Function("functions.render.app.handler", environment) as function:
+            answers.append(function.invoke(event).value["body"])
+        assert [method for method, _ in faulty.requests].count("HEAD") == looks
+    assert answers[0] == answers[1]
+    assert slots(json.loads(answers[0]))[0].startswith(f"s3://{place.bucket}/")
+    assert faulty.count("PUT") == 1
 
 
 def test_auto_stays_in_place_while_all_fits(client: OneClient, place: Place, s3: Any) -> None:

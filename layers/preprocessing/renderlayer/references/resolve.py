@@ -17,7 +17,7 @@ from renderlayer.references.cache import Cache, Lease
 from renderlayer.references.fetch import Flawed, Pieces, as_base64, as_bytes, base64_size, describe
 from renderlayer.references.flights import Flights
 from renderlayer.references.metrics import metrics
-from renderlayer.references.scan import REQUEST, references
+from renderlayer.references.scan import REQUEST, Found, references
 from renderlayer.references.store import Gone, ObjectStore, Stored
 
 Value = TypeVar("Value")
@@ -99,11 +99,7 @@ class Resolver:
         except BaseException:
             lease.release()
             raise
-        segments, at = [], 0
-        for address, entry in zip(addresses, found, strict=True):
-            segments += [body[at : entry.start], *pieces[address]]
-            at = entry.end
-        return Resolved([*segments, body[at:]], lease)
+        return Resolved(_segments(body, found, [pieces[address] for address in addresses]), lease)
 
     async def _claimed(self, body: bytes, text: str) -> bytes:
         """The request behind a claim check; what stands beside `request_ref` goes over its own keys.
@@ -135,8 +131,8 @@ class Resolver:
         described: dict[Address, Stored] = {}
         lease = None
         while lease is None:
-            unknown = {address: path for address, path in items.items() if address not in self._cache}
-            described |= await self._described({address: unknown[address] for address in unknown.keys() - described})
+            known = {address for address in items if address in described or address in self._cache}
+            described |= await self._described({address: items[address] for address in items if address not in known})
             sizes = {
                 address: base64_size(described[address].size) if address in described else None for address in items
             }
@@ -183,6 +179,16 @@ class Resolver:
             pieces = await asyncio.shield(lease.entries[address].pieces)
         metrics().resolved("fetched" if address in lease.fresh else "cached", lease.entries[address].size)
         return pieces
+
+
+def _segments(body: bytes, found: Sequence[Found], payloads: Sequence[Pieces]) -> list[bytes]:
+    """The body with payloads where references were found."""
+    segments: list[bytes] = []
+    at = 0
+    for entry, pieces in zip(found, payloads, strict=True):
+        segments += [body[at : entry.start], *pieces]
+        at = entry.end
+    return [*segments, body[at:]]
 
 
 @contextmanager
