@@ -150,7 +150,9 @@ def results(bucket: Bucket, batch: Json) -> list[list[Json]]:
 
 def _plain(row: bytes, batch: str) -> Json:
     value: Json = json.loads(row.replace(batch.encode(), b"BATCH"))
-    body = (value["response"] or {}).get("body", {})
-    for holder, name in ((value, "id"), (body, "created"), (body, "request_id"), (body, "id")):
-        holder.pop(name, None)
+    value["id"] = None
+    body = (value["response"] or {}).get("body")
+    if isinstance(body, dict):
+        for name in ("created", "request_id", "id"):
+            body.pop(name, None)
     return value

@@ -1,0 +1,182 @@
+"""`python -m tests.bench.batch`: what a batch costs beside its lines: memory of a split, processor time of a line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import orjson
+
+from renderlayer.batch import keys
+from renderlayer.batch.claims import Job, Shard, Split
+from renderlayer.batch.cutter import Cut, Limits
+from renderlayer.batch.queue import Queue
+from renderlayer.batch.split import Splitter
+from renderlayer.batch.store import Bucket, Source
+from renderlayer.batch.work import Worker
+from renderlayer.http.lines import endpoints
+from renderlayer.render.chat import render_chat
+from renderlayer.render.server import Server
+from renderlayer.settings import Settings
+from renderlayer.wire._base import parse
+from renderlayer.wire.chat import ChatCompletionRequest
+from tests.runtime import ROOT
+
+URL = "/v1/chat/completions/render"
+LINES = 500
+FILE = "/bench/batches/in/file.jsonl"
+
+
+class Store(BaseHTTPRequestHandler):
+    """As much of S3 and SQS as a split and a shard call: one file that is there, everything else is swallowed."""
+
+    protocol_version = "HTTP/1.1"
+    path_of_file = ""
+
+    def do_GET(self) -> None:
+        if self.path != FILE:
+            self._reply(404, b"" if self.command == "HEAD" else b"<Error><Code>NoSuchKey</Code></Error>")
+            return
+        match = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers["Range"])
+        assert match is not None
+        start, end = int(match[1]), int(match[2]) + 1
+        with open(self.path_of_file, "rb") as file:
+            file.seek(start)
+            self._reply(206, file.read(end - start))
+
+    do_HEAD = do_GET
+
+    def do_PUT(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self._reply(200, b"{}" if "X-Amz-Target" in self.headers else b"")
+
+    do_POST = do_PUT
+
+    def log_message(self, *arguments: Any) -> None:
+        """Quiet."""
+
+    def _reply(self, status: int, body: bytes) -> None:
+        self.send_response_only(status)
+        self.send_header("ETag", '"e"')
+        self.send_header("Content-Type", "application/x-amz-json-1.0")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def store(path: Path) -> Iterator[None]:
+    """The store in a process of its own, found by the AWS_ variables."""
+    command = [sys.executable, "-m", "tests.bench.batch", "--serve", str(path)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert child.stdout is not None
+    url = child.stdout.readline().strip()
+    os.environ |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_DEFAULT_REGION": "eu-central-1"}
+    os.environ |= {"AWS_ENDPOINT_URL": url}
+    try:
+        yield
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+
+
+def serve(path: str) -> None:
+    Store.path_of_file = path
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Store)
+    print(f"http://127.0.0.1:{server.server_port}", flush=True)
+    server.serve_forever()
+
+
+def write(path: Path, size: int) -> int:
+    """A file of about `size` bytes; its number of lines."""
+    number = 0
+    with path.open("wb") as file:
+        while file.tell() < size:
+            file.write(b"".join(line(at) for at in range(number, number + 1000)))
+            number += 1000
+    return number
+
+
+def line(number: int) -> bytes:
+    messages = [{"role": "user", "content": f"Question {number}: what is the capital of France, and why is it? " * 4}]
+    row = {"custom_id": f"request-{number}", "method": "POST", "url": URL, "body": {"messages": messages}}
+    return json.dumps(row).encode() + b"\n"
+
+
+def split(path: Path, megabytes: int) -> None:
+    """Time and peak memory of splitting."""
+    count = write(path, megabytes << 20)
+    size = path.stat().st_size
+    with store(path):
+        queue = Queue(os.environ["AWS_ENDPOINT_URL"] + "/queue")
+        splitter = Splitter(Bucket("bench"), queue, queue, Limits(4 << 20, LINES), 24)
+        job = Job("batch_bench", Source(keys.INBOX + "file.jsonl", '"e"'), 1 << 40)
+        began, used = time.perf_counter(), time.process_time()
+        told = splitter.receive(Split(job, size, splitter.limits).message(), lambda: float("inf"))
+        seconds, used = time.perf_counter() - began, time.process_time() - used
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    assert told["requests"] == count
+    print(
+        f"split of {size / 2**20:.0f} MB, {count} lines, {told['shards']} shards: {seconds:.1f} s "
+        f"({used:.1f} s of processor), process peak {peak:.0f} MB"
+    )
+
+
+def work(path: Path, model: str) -> None:
+    """Processor time of a shard of renders beside that of a loop that reads the lines, calls the library and writes."""
+    rows = [line(number) for number in range(LINES)]
+    path.write_bytes(b"".join(rows))
+    server = Server.open(Settings(model=model))
+    with store(path):
+        queue = Queue(os.environ["AWS_ENDPOINT_URL"] + "/queue")
+        worker = Worker(Bucket("bench"), queue, endpoints(server, None), 32)
+        job = Job("batch_bench", Source(keys.INBOX + "file.jsonl", '"e"'), 1 << 40)
+        shard = Shard(job, 0, Cut(0, path.stat().st_size, 1, LINES))
+        loops, shards = [], []
+        for _ in range(6):
+            began = time.process_time()
+            for row in rows:
+                orjson.dumps(render_chat(parse(ChatCompletionRequest, json.loads(row)["body"]), server))
+            loops.append(time.process_time() - began)
+            began = time.process_time()
+            assert worker.receive(shard.message(), lambda: 900.0)["completed"] == LINES
+            shards.append(time.process_time() - began)
+    loop, whole = min(loops) / LINES * 1e6, min(shards) / LINES * 1e6
+    print(
+        f"render of a line: {loop:.0f} us in a loop, {whole:.0f} us in a shard "
+        f"({100 * (whole - loop) / loop:.0f} % and {whole - loop:.0f} us more)"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.batch", description=__doc__)
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--model", help="model folder or bundle (default: that of the other benchmarks)")
+    parser.add_argument("--megabytes", type=int, default=1024, help="size of the file that is split")
+    arguments = parser.parse_args()
+    if arguments.serve:
+        serve(arguments.serve)
+        return
+    with TemporaryDirectory() as scratch:
+        path = Path(scratch) / "file.jsonl"
+        split(path, arguments.megabytes)
+        from tests.bench.__main__ import default_model
+
+        work(path, arguments.model or str(default_model()))
+
+
+if __name__ == "__main__":
+    main()
