@@ -41,8 +41,9 @@ def render(templates: Templates, source: str | None, kwargs: dict[str, Any] = PR
 
 
 def test_no_template_at_all(plain: Templates) -> None:
-    with pytest.raises(BadRequest, match=r"As of transformers v4\.44, default chat template is no longer allowed"):
-        plain.resolve(None, tools=False)
+    for requested in (None, ""):
+        with pytest.raises(BadRequest, match=r"As of transformers v4\.44, default chat template is no longer allowed"):
+            plain.resolve(requested, tools=False)
 
 
 def test_tool_use_serves_tools_only(make_folder: MakeFolder) -> None:

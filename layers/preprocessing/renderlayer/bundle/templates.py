@@ -164,13 +164,13 @@ class Templates:
         """The template of a request (wire.md 3.4).
 
         Args:
-            requested: the request's `chat_template`, already trusted; None: the model's own.
+            requested: the request's `chat_template`, already trusted; None or empty: the model's own.
             tools: whether the request has tools.
 
         Raises:
             BadRequest: there is no template.
         """
-        if requested is not None:
+        if requested:
             return self._by_name.get(requested) or self._requested(requested)
         if self._chosen is not None:
             return self._chosen

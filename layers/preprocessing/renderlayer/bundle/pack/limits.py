@@ -38,7 +38,7 @@ def derive_max_model_len(config: dict[str, Any]) -> int:
         (value for key in _KEYS if isinstance(value := text.get(key), int) and value > 0),
         default=_CLASS_DEFAULTS.get(str(text.get("model_type")), _FALLBACK),
     )
-    if isinstance(text.get("model_max_length"), int) and "max_position_embeddings" in text:
+    if isinstance(text.get("model_max_length"), int):
         length = text["model_max_length"]
     ropes = _ropes(text)
     if any(rope["type"] == "longrope" for rope in ropes):
