@@ -11,11 +11,11 @@ from renderlayer.bundle import ChatTemplate
 from renderlayer.errors import BadRequest
 from renderlayer.render.content_parts import TEXT_KEYS, TOOL_REFERENCE, check_media_part, content_parts, part_text
 from renderlayer.render.dialect import CHAT, Dialect
-from renderlayer.render.renderers.program import Program
 from renderlayer.render.server import Server
 
 if TYPE_CHECKING:
     from renderlayer import multimodal
+    from renderlayer.render.renderers.program import Program
 
 BILLING_HEADER = "x-anthropic-billing-header"
 
