@@ -7,9 +7,19 @@ text = model.templates.resolve(None, tools=False).render(conversation, None, Non
 
 from renderlayer.bundle.cache import open_model
 from renderlayer.bundle.facts import Facts
-from renderlayer.bundle.model import Model, open_bundle
+from renderlayer.bundle.model import MANIFEST, Model, open_bundle
 from renderlayer.bundle.templates import ChatTemplate, Templates
 from renderlayer.bundle.tokenizer import Tokenizer
 from renderlayer.bundle.vocabulary import Vocabulary
 
-__all__ = ["ChatTemplate", "Facts", "Model", "Templates", "Tokenizer", "Vocabulary", "open_bundle", "open_model"]
+__all__ = [
+    "MANIFEST",
+    "ChatTemplate",
+    "Facts",
+    "Model",
+    "Templates",
+    "Tokenizer",
+    "Vocabulary",
+    "open_bundle",
+    "open_model",
+]

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from renderlayer.bundle import Model, open_model
+from renderlayer.bundle import MANIFEST, Model, open_model
 from renderlayer.errors import BadRequest, ConfigurationError, NotFound
 from renderlayer.settings import Settings
 
@@ -65,8 +65,9 @@ class Server:
 
     @cached_property
     def names(self) -> list[str]:
-        """Served model names; the first is the default."""
-        return self.settings.served_model_name or [self.settings.model]
+        """Served model names; the first is the default. A bundle is known by what was packed, not by its folder."""
+        packed = (Path(self.settings.model) / MANIFEST).is_file()
+        return self.settings.served_model_name or [self.model.facts.name if packed else self.settings.model]
 
     @cached_property
     def max_model_len(self) -> int:
