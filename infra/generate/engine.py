@@ -112,7 +112,8 @@ class Engine:
         """Token ids that close the reasoning of the configured parser."""
         form = REASONING.get(self.server.parsers.reasoning)
         added = self.server.model.vocabulary.added
-        return frozenset(added[marker] for marker in (form.closes if form else ()) if marker in added)
+        closes: tuple[str, ...] = getattr(form, "closes", ())
+        return frozenset(added[marker] for marker in closes if marker in added)
 
     @cached_property
     def _compiler(self) -> Compiler:
