@@ -67,12 +67,12 @@ def test_computed_once(shelf: Shelf, store: S3Store, address: Address, s3: Any) 
 
 def test_small_ones_are_given_back(shelf: Shelf, store: S3Store, address: Address) -> None:
     work = Work()
-    assert shelf.keep(work.content(), bring_up_to=len(DATA)) == DATA
+    assert shelf.keep(work.content(), small=len(DATA)) == DATA
     assert store.describe(address) is None
-    assert shelf.keep(work.content(), bring_up_to=len(DATA) - 1) == address
-    assert shelf.keep(work.content(), bring_up_to=len(DATA) - 1) == address
+    assert shelf.keep(work.content(), small=len(DATA) - 1) == address
+    assert shelf.keep(work.content(), small=len(DATA) - 1) == address
     assert work.count == 2
-    assert shelf.keep(work.content(), bring_up_to=len(DATA)) == DATA
+    assert shelf.keep(work.content(), small=len(DATA)) == DATA
 
 
 def test_a_hundred_at_once(shelf: Shelf, place: Place, s3: Any, faulty: FaultyStore, faulty_store: S3Store) -> None:

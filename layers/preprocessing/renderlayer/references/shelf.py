@@ -55,11 +55,11 @@ class Shelf:
         self._clock = clock
         self._flights: Flights[Address | Data] = Flights()
 
-    def keep(self, content: Content, bring_up_to: int = 0) -> Address | Data:
+    def keep(self, content: Content, small: int = 0) -> Address | Data:
         """See to it that the content is on the shelf.
 
         Args:
-            bring_up_to: contents of at most so many bytes are given back instead, and not stored.
+            small: contents of at most so many bytes are given back, and not stored.
 
         Returns:
             The address, or the bytes themselves.
@@ -69,18 +69,18 @@ class Shelf:
             RenderLayerError: what computing raised.
         """
         address = self._place.address(content.fingerprint, content.name)
-        return self._flights.join(f"{bring_up_to} {address}", lambda: self._kept(address, content, bring_up_to))
+        return self._flights.join(f"{small} {address}", lambda: self._kept(address, content, small))
 
-    def _kept(self, address: Address, content: Content, bring_up_to: int) -> Address | Data:
+    def _kept(self, address: Address, content: Content, small: int) -> Address | Data:
         data: Data | None = None
         for _ in range(_ROUNDS):
             stored = self._store.describe(address)
             sound = stored is not None and flaw(stored, address.fingerprint) is None
-            if stored is not None and sound and stored.size > bring_up_to and self._lasts(address, stored):
+            if stored is not None and sound and stored.size > small and self._lasts(address, stored):
                 return address
             if data is None:
                 data = content.compute()
-            if len(data) <= bring_up_to:
+            if len(data) <= small:
                 return data
             if self._put(address, data, content.length, None if sound else stored):
                 return address
