@@ -19,6 +19,8 @@ from renderlayer.derender.logprobs import TokenTexts, chat_logprobs, context_aft
 from renderlayer.wire.derender import GenerateLogprobs
 from renderlayer.wire.generate import GenerateRequest
 
+_NO_DETAILS = {"prompt_tokens_details": None, "completion_tokens_details": None}
+
 
 class Answer:
     """Builds the answers to one request and counts their tokens.
@@ -49,7 +51,7 @@ class Answer:
         """
         created = int(time.time())
         choices = [self._choice(delta) for delta in deltas]
-        usage = {**self._usage(self._count()), "prompt_tokens_details": None, "completion_tokens_details": None}
+        usage = {**self._usage(self._count()), **_NO_DETAILS}
         return {
             "request_id": self._request_id,
             "model": self._name,
@@ -73,7 +75,7 @@ class Answer:
         choice = self._choice(delta)
         out: dict[str, Any] = {"request_id": self._request_id, "usage": None}
         if options is not None and options.include_usage and options.continuous_usage_stats:
-            out["usage"] = self._usage(len(self._tokens[delta.index]))
+            out["usage"] = {**self._usage(len(self._tokens[delta.index])), **_NO_DETAILS}
         if first and self._request.return_token_ids:
             out["prompt_token_ids"] = self._request.token_ids
             if (placeholders := self._placeholders()) is not None:

@@ -53,6 +53,14 @@ class Chooser:
         else:
             self._generator.manual_seed((params.seed + index) & _SEED_MASK)
         self._penalties = Penalties(params, prompt, vocabulary) if Penalties.wanted(params) else None
+        self._shapes = bool(
+            constraint
+            or bad_words
+            or params.allowed_token_ids
+            or params.min_tokens
+            or params.logit_bias
+            or self._penalties
+        )
 
     def choose(self, logits: torch.Tensor, output: Sequence[int]) -> int:
         """The next token.
@@ -64,18 +72,22 @@ class Chooser:
         trace = self._params.trace_decode_token_ids
         if trace is not None:
             return trace[len(output)]
-        scores = logits.clone()
-        self._forbid(scores, output)
-        for token_id, bias in self._params.logit_bias.items():
-            scores[token_id] += bias
-        if self._penalties is not None:
-            self._penalties.apply(scores)
+        scores = self._shaped(logits.clone(), output) if self._shapes else logits
         token = int(scores.argmax()) if self._params.greedy else self._draw(scores)
         if self._penalties is not None:
             self._penalties.count(token)
         if self._constraint is not None:
             self._constraint.accept(token)
         return token
+
+    def _shaped(self, scores: torch.Tensor, output: Sequence[int]) -> torch.Tensor:
+        """Forbid, bias and penalize, in place."""
+        self._forbid(scores, output)
+        for token_id, bias in self._params.logit_bias.items():
+            scores[token_id] += bias
+        if self._penalties is not None:
+            self._penalties.apply(scores)
+        return scores
 
     def _forbid(self, scores: torch.Tensor, output: Sequence[int]) -> None:
         if self._constraint is not None:

@@ -87,14 +87,14 @@ async def whole(run: Run, answer: Answer, request: Request) -> dict[str, Any]:
     """Gather every choice; a client that leaves ends the request.
 
     Raises:
-        asyncio.CancelledError: the client left.
+        BadRequest: the client left, so nobody will read it.
     """
     gathering = asyncio.ensure_future(_gather(run))
     leaving = asyncio.ensure_future(_left(request))
     try:
         await asyncio.wait((gathering, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not gathering.done():
-            raise asyncio.CancelledError
+            raise BadRequest("Client disconnected")
         return answer.whole(gathering.result(), run.scores, run.ec_transfer_params)
     finally:
         gathering.cancel()

@@ -129,3 +129,29 @@ def test_a_text_model_takes_no_features(service: Service) -> None:
     item = vision.item(*vision.picture(1, 2, 2))
     response = service.post(token_ids=[5, 6], sampling_params={}, features=vision.features([0], [1], [item]))
     assert (response.status_code, response.json()["error"]["param"]) == (400, "features")
+
+
+def test_gemma_sees_its_images_in_both_directions(tmp_path: Path) -> None:
+    folder = vision.make_gemma_folder(tmp_path / "gemma")
+    server = open_server(folder, Settings(served_model_name=["gemma"]))
+    model = load_model(folder)
+    model.generation_config.eos_token_id = None
+    added = server.model.vocabulary.added
+    run = [added["<start_of_image>"], *[added["<image_soft_token>"]] * 4, added["<end_of_image>"]]
+    ids = torch.tensor([[40, 41, *run, 50, 51, *range(60, 75)]])
+    pixels, item = vision.gemma_item(1)
+    wanted = model.generate(
+        ids,
+        attention_mask=torch.ones_like(ids),
+        pixel_values=pixels,
+        token_type_ids=(ids == model.config.image_token_id).int(),
+        max_new_tokens=12,
+        do_sample=False,
+    )
+    with served(server, model, Options()) as service:
+        response = service.post(
+            token_ids=ids[0].tolist(),
+            features=vision.features([2], [6], [item]),
+            sampling_params={"temperature": 0, "max_tokens": 12, "ignore_eos": True},
+        )
+    assert response.json()["choices"][0]["token_ids"] == wanted[0, ids.shape[1] :].tolist()
