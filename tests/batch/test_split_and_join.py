@@ -81,10 +81,10 @@ def test_a_large_file_is_handed_on(steps: Steps) -> None:
     messages = steps.drop(content)
     while messages:
         calls += 1
-        outcome = steps.splitter.receive(messages.pop(), lambda: 10.0)
+        (outcome,) = steps.splitter.receive(messages.pop(), lambda: 10.0)
         messages = steps.received("split")
     assert calls > 3
-    assert "batch" in outcome
+    assert (outcome["outcome"], outcome["requests"]) == ("split", 301)
     shards = [Shard.read(message) for message in steps.received("work")]
     assert [shard.number for shard in sorted(shards, key=lambda shard: shard.number)] == list(range(76))
     assert [shard.cut.duplicates for shard in shards if shard.cut.duplicates] == [(301,)]

@@ -125,7 +125,7 @@ def split(path: Path, megabytes: int) -> None:
         splitter = Splitter(Bucket("bench"), queue, queue, Limits(4 << 20, LINES), 24)
         job = Job("batch_bench", Source(keys.INBOX + "file.jsonl", '"e"'), 1 << 40)
         began, used = time.perf_counter(), time.process_time()
-        told = splitter.receive(Split(job, size, splitter.limits).message(), lambda: float("inf"))
+        (told,) = splitter.receive(Split(job, size, splitter.limits).message(), lambda: float("inf"))
         seconds, used = time.perf_counter() - began, time.process_time() - used
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     assert told["requests"] == count

@@ -43,23 +43,23 @@ class Splitter:
     limits: Limits
     hours: float
 
-    def receive(self, message: Json, time_left: Callable[[], float]) -> Json:
+    def receive(self, message: Json, time_left: Callable[[], float]) -> list[Json]:
         """Work on a message: an event of S3 that a file or an order has come, or a file that is to be gone on with.
 
         Args:
             time_left: seconds until the function's end.
 
         Returns:
-            What happened, for the log.
+            What happened to each batch, for the log.
         """
         if "split" in message:
-            return self._split(Split.read(message), time_left)
-        told: Json = {"batches": []}
+            return [self._split(Split.read(message), time_left)]
+        told = []
         for record in message.get("Records", ()):  # a test event of S3 has none
             key = unquote_plus(record["s3"]["object"]["key"])
             begun = self._ordered(key) if key.endswith(keys.ORDER) else self._dropped(key)
             if begun is not None:
-                told["batches"].append(self._split(begun, time_left))
+                told.append(self._split(begun, time_left))
         return told
 
     def _dropped(self, key: str) -> Split | None:
