@@ -59,7 +59,7 @@ class Model:
 
 def markers_of(tool: str | None, reasoning: str | None) -> list[str]:
     """All markers of a pair of formats."""
-    if tool == "openai":
+    if tool == "openai" or reasoning == "openai_gptoss":
         return list(HARMONY)
     found = TOOLS[tool].literals() if tool else []
     if reasoning:

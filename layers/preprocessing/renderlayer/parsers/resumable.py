@@ -12,7 +12,7 @@ HOLD_LIMIT = 1024
 
 _LONGEST = 8 * HOLD_LIMIT
 _GREATEST = 1 << 31
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("([\ud800-\udfff])")
 
 
 def bad_state() -> BadRequest:
@@ -30,7 +30,7 @@ class Resumable:
     memory: ClassVar[tuple[str, ...]] = ()
 
     def dump(self) -> list[Any]:
-        """The memory as a JSON list. Text with token characters (`tokens.py`) becomes a list of code points."""
+        """The memory as a JSON list. Text with token characters (`tokens.py`) becomes a list of texts and code points."""
         return [_dumped(getattr(self, name)) for name in self.memory]
 
     def load(self, value: Any) -> None:
@@ -53,15 +53,13 @@ def _dumped(value: Any) -> Any:
     if isinstance(value, Resumable):
         return value.dump()
     if type(value) is str and not value.isascii() and _SURROGATE.search(value):
-        return [ord(character) for character in value]
+        return [ord(part) if _SURROGATE.fullmatch(part) else part for part in _SURROGATE.split(value) if part]
     return value
 
 
 def _loaded(kind: type[Any], item: Any) -> Any:
-    if kind is str and type(item) is list and len(item) <= _LONGEST:
-        if not all(type(code) is int and 0 <= code < 0x110000 for code in item):
-            raise bad_state()
-        return "".join(map(chr, item))
+    if kind is str and type(item) is list:
+        item = "".join(_part(part) for part in item[:_LONGEST])
     fits = type(item) is kind
     if fits and kind is str:
         fits = len(item) <= _LONGEST
@@ -70,3 +68,11 @@ def _loaded(kind: type[Any], item: Any) -> Any:
     if not fits:
         raise bad_state()
     return item
+
+
+def _part(part: Any) -> str:
+    if type(part) is int and 0xD800 <= part <= 0xDFFF:
+        return chr(part)
+    if type(part) is str:
+        return part
+    raise bad_state()
