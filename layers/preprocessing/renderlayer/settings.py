@@ -101,7 +101,7 @@ class Settings:
     batch_split_queue: str = _row("", "URL of the queue that starts and continues the splitting of files")
     batch_work_queue: str = _row("", "URL of the queue of shards")
     batch_concurrency: int = _row(32, "lines of a shard that are with the engine at a time", "int")
-    batch_shard_lines: int = _row(500, "most lines a shard", "int")
+    batch_shard_lines: int = _row(2000, "most lines a shard", "int")
     batch_shard_bytes: int = _row(4 << 20, "bytes after which a shard ends with its line", "int")
     batch_hours: float = _row(24.0, "hours after which a batch expires", "float")
 

@@ -13,8 +13,8 @@ BOM = b"\xef\xbb\xbf"
 """Passed over at the beginning of a file."""
 LARGEST_LINE = 16 << 20
 """Bytes of a line that is still read; a longer one fails."""
-MOST_DUPLICATES = 4000
-"""Repeated custom_ids a shard: their line numbers travel in its message, which has 256 KB."""
+MOST_DUPLICATES = 2000
+"""Repeated custom_ids a shard: their line numbers travel in its message, of which ten share 256 KB."""
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def judged(line: bytes, urls: Collection[str], duplicate: bool = False) -> Reque
         LineError: it cannot be worked on.
     """
     try:
-        value = json.loads(line)
+        value = _loaded(line)
     except (ValueError, RecursionError):
         raise LineError("invalid_json_line", "This line is not parseable as valid JSON.") from None
     if not isinstance(value, dict):
@@ -96,7 +96,7 @@ def judged(line: bytes, urls: Collection[str], duplicate: bool = False) -> Reque
 def custom_id_of(line: bytes) -> str | None:
     """The custom_id of a line that is not going to be worked on, if it has one."""
     try:
-        value = json.loads(line)
+        value = _loaded(line)
     except (ValueError, RecursionError):
         return None
     found = value.get("custom_id") if isinstance(value, dict) else None
@@ -127,6 +127,13 @@ def failed(batch: str, number: int, error: LineError) -> Result:
 
 def too_long() -> LineError:
     return LineError("line_too_long", f"This line is longer than {LARGEST_LINE} bytes.")
+
+
+def _loaded(line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:  # NaN and lone surrogates, which Python takes
+        return json.loads(line)
 
 
 def _row(batch: str, number: int, custom_id: str | None, response: Json | None, error: Json | None) -> Json:
