@@ -34,6 +34,8 @@ $(INSTALLED): pyproject.toml requirements.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing the locked dependencies into $(VENV) (minutes, the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[$(EXTRAS)]'
+	@# xgrammar (structured outputs of the engine) without its triton: a GPU compiler of half a gigabyte, never called on CPUs
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps xgrammar apache-tvm-ffi
 	@touch $@
 
 run: $(INSTALLED) ## pack the default model, start engine and gateway, ask one real chat; Ctrl-C stops all
