@@ -12,6 +12,7 @@ from renderlayer.parsers.headers import Failed, Header, Reading
 from renderlayer.parsers.json_scan import after_space
 from renderlayer.parsers.python_value import PythonValue
 from renderlayer.parsers.region import RegionFormat, RegionMachine
+from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.tokens import Alphabet
 from renderlayer.parsers.tool_machine import ToolMachine, ToolTypes
 
@@ -83,11 +84,12 @@ class PythonCallsMachine(RegionMachine):
             self.writer.end()
             self.phase = "between"
             return True
-        start = _value_start(text, self.position, len(text))
-        if start is None:
+        stop = min(len(text), self.position + HOLD_LIMIT)
+        start = _value_start(text, self.position, stop)
+        if start is None and stop < self.position + HOLD_LIMIT:
             return False
-        if isinstance(start, Failed):
-            self.position = start.position
+        if start is None or isinstance(start, Failed):
+            self.position = start.position if start else stop
             self.phase = "skipping"
             return True
         key = _KEY.match(text, self.position)

@@ -21,6 +21,7 @@ _PARTIAL_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]
 _PART = re.compile(
     r"\\x([0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\([0-7]{1,3})|\\(.)|([^\\]+|\\)", re.DOTALL
 )
+_SAME_IN_JSON = re.compile(r'(?:[^"\\\x00-\x1f]++|\\["\\bfnrt]|\\u[0-9a-fA-F]{4})*+')
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v", "\n": ""}
 _QUOTABLE = "\\'\""
 _CONSTANTS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
@@ -163,6 +164,8 @@ def _spelled(text: str) -> str:
     """The inside of a JSON string for the inside of a Python string."""
     if "\\" not in text:
         return quoted(text)
+    if _SAME_IN_JSON.fullmatch(text):
+        return text
     return "".join(_part(match) for match in _PART.finditer(text))
 
 

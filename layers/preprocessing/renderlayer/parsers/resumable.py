@@ -30,7 +30,7 @@ class Resumable:
     memory: ClassVar[tuple[str, ...]] = ()
 
     def dump(self) -> list[Any]:
-        """The memory as a JSON list. Text with token characters (`tokens.py`) becomes a list of texts and code points."""
+        """The memory as a JSON list; a text with token characters (`tokens.py`) is a list of texts and code points."""
         return [_dumped(getattr(self, name)) for name in self.memory]
 
     def load(self, value: Any) -> None:

@@ -1,0 +1,145 @@
+"""Text that was made to be slow to parse, and states that were made up."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from renderlayer.errors import BadRequest
+from renderlayer.parsers import REASONING_PARSERS, TOOL_PARSERS, Parser, Piece
+from tests.parsers.examples import TOOL_EXAMPLES
+from tests.parsers.support import Words, asking, markers_of, opened, pieces
+
+SIZE = 12_000
+FORMATS = [(name, None) for name in TOOL_PARSERS] + [(None, name) for name in REASONING_PARSERS]
+STATED = ["hermes", "qwen3_coder", "glm45", "kimi_k2", "pythonic", "gemma4", "openai", "minimax_m3"]
+
+
+def repeated(part: str, size: int, words: Words) -> list[Piece]:
+    tokens = pieces(part, words, (3,))
+    return tokens * (size // len(part))
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Processor time of the quickest of three."""
+    taken = []
+    for _ in range(3):
+        begun = time.process_time()
+        action()
+        taken.append(time.process_time() - begun)
+    return min(taken)
+
+
+@pytest.mark.parametrize(("tool", "reasoning"), FORMATS)
+def test_markers_without_end_take_linear_time(tool: str | None, reasoning: str | None) -> None:
+    parser, words = opened(tool, reasoning)
+    own = markers_of(tool, reasoning) or ["<think>"]
+    conversation = asking()
+    for part in ("".join(own), own[0] + own[-1], own[0] + '{"name": "'):
+        short, long = repeated(part, SIZE, words), repeated(part, 4 * SIZE, words)
+
+        quick = seconds(lambda tokens=short: parser.parse(conversation, tokens))  # type: ignore[misc]
+        slow = seconds(lambda tokens=long: parser.parse(conversation, tokens))  # type: ignore[misc]
+
+        assert slow < 8 * quick + 0.01, part
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("hermes", '<tool_call>{"name": "f", "arguments": ' + "{" * 50_000),
+        ("hermes", '<tool_call>{"name": "f", "arguments": ' + '{"a": [' * 15_000),
+        ("llama3_json", "{" * 50_000),
+        ("xlam", "[" * 50_000),
+        ("pythonic", "[f(a=" + "[" * 50_000),
+        ("pythonic", "[f(a='" + "\\" * 50_000),
+        ("pythonic", "[f(a=" + "x" * 50_000),
+        ("gemma4", "<|tool_call>call:f{a:" + "[" * 50_000),
+        ("gemma4", "<|tool_call>call:f{" + "a" * 50_000),
+        ("qwen3_coder", "<tool_call><function=f><parameter=a>" + "\n" * 50_000),
+        ("qwen3_coder", "<tool_call><function=f><parameter=" + "a" * 50_000),
+        ("minimax_m3", ']<]minimax[>[<tool_call>]<]minimax[>[<invoke name="f">' + "]<]minimax[>[<a>" * 3_000),
+        ("openai", "<|channel|>" + "a" * 50_000),
+        ("mistral", "[TOOL_CALLS]" + "a" * 50_000),
+    ],
+)
+def test_what_never_ends_is_no_trouble(tool: str, text: str) -> None:
+    parser, words = opened(tool)
+
+    answer = parser.parse(asking(), [(0, text[at : at + 50]) for at in range(0, len(text), 50)])
+
+    assert answer.content or answer.calls
+    assert seconds(lambda: parser.parse(asking(), pieces(text, words, (500,)))) < 0.5
+
+
+@pytest.fixture(params=STATED)
+def parser(request: pytest.FixtureRequest) -> Parser:
+    return opened(request.param)[0]
+
+
+def mid_call(name: str) -> tuple[Parser, dict[str, Any]]:
+    """A parser and a state from the middle of a call."""
+    parser, words = opened(name)
+    tokens = pieces(TOOL_EXAMPLES[name], words)
+    return parser, parser.feed(parser.start(asking()), tokens[: len(tokens) // 2])[1]
+
+
+@pytest.mark.parametrize(
+    "state", [None, {}, [], "", 1, {"v": 1}, {"v": 1, "parser": "hermes+"}, {"v": 9, "parser": ""}]
+)
+def test_what_is_no_state_is_refused(parser: Parser, state: Any) -> None:
+    with pytest.raises(BadRequest, match="invalid stream_state"):
+        parser.feed(state, [(1, "x")])
+    with pytest.raises(BadRequest, match="invalid stream_state"):
+        parser.finish(state)
+
+
+def test_the_state_of_another_parser_is_refused() -> None:
+    hermes, state = mid_call("hermes")
+
+    with pytest.raises(BadRequest):
+        opened("longcat")[0].feed(state, [])
+    assert hermes.feed(state, [])[0] == []
+
+
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.sampled_from(["", "content", "arguments", "\ud800", "[" * 9_000]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["a", "phase"]), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, item in items for place in _places(item, (*path, key)))]
+
+
+@pytest.mark.parametrize("name", STATED)
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(data=st.data())
+def test_a_tampered_state_is_refused_or_harmless(name: str, data: st.DataObject) -> None:
+    parser, state = mid_call(name)
+    tampered = json.loads(json.dumps(state))
+    *path, last = data.draw(st.sampled_from([place for place in _places(tampered) if place]))
+    holder = tampered
+    for key in path:
+        holder = holder[key]
+    if data.draw(st.booleans()):
+        holder[last] = data.draw(_JSON)
+    else:
+        del holder[last]
+
+    try:
+        _, after = parser.feed(tampered, [(1, "x"), (2, '"}]'), (3, "</")])
+        parser.finish(after)
+    except BadRequest as error:
+        assert error.message.startswith("invalid stream_state")
