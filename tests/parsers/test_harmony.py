@@ -1,0 +1,129 @@
+"""Our harmony machine reads what OpenAI's library reads, on its real vocabulary."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from renderlayer.bundle import open_model
+from renderlayer.bundle.decoding import byte_level_bytes
+from renderlayer.parsers import Answer, Parser, ParserNames, Piece, open_parser
+from renderlayer.settings import Settings
+from tests.parsers.support import asking, streamed
+
+library = pytest.importorskip("openai_harmony")
+
+TEXTS = ("Hm.", " two words", "naïve 客单价 👍", "line\n\nbreak", "to=functions.x", '{"q": "a b", "n": [1, {}]}', "  ")
+HEADERS = (
+    ("<|channel|>analysis", "reasoning"),
+    ("<|channel|>commentary", "content"),
+    ("<|channel|>final", "content"),
+    ("<|channel|>commentary to=functions.search <|constrain|>json", "search"),
+    (" to=functions.get_time<|channel|>commentary <|constrain|>json", "get_time"),
+    ("<|channel|>analysis to=python code", "reasoning"),
+)
+
+
+@pytest.fixture(scope="module")
+def encoding(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The library with its vocabulary, rebuilt from the tokenizer file: it would download it otherwise."""
+    folder = tmp_path_factory.mktemp("vocabulary")
+    vocabulary = json.loads((shared / "models/tiny-gptoss/tokenizer.json").read_bytes())["model"]["vocab"]
+    rows = sorted((token_id, byte_level_bytes(piece)) for piece, token_id in vocabulary.items())
+    (folder / "o200k_base.tiktoken").write_bytes(
+        b"".join(b"%s %d\n" % (base64.b64encode(data), token_id) for token_id, data in rows)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_ENCODINGS_BASE", str(folder))
+        yield library.load_harmony_encoding(library.HarmonyEncodingName.HARMONY_GPT_OSS)
+
+
+@pytest.fixture(scope="module")
+def parser(shared: Path) -> Parser:
+    opened = open_parser(ParserNames("openai"), open_model(Settings(model=str(shared / "models/tiny-gptoss"))))
+    assert opened is not None
+    return opened
+
+
+def messages(seed: int) -> list[tuple[str, str, str]]:
+    """Some messages: header, what it is, text."""
+    source = random.Random(seed)
+    return [(*source.choice(HEADERS), source.choice(TEXTS)) for _ in range(source.randint(1, 5))]
+
+
+def spelled(turn: Sequence[tuple[str, str, str]]) -> str:
+    """The turn as the model writes it."""
+    ends = ["<|call|>" if kind in ("search", "get_time") else "<|end|>" for _, kind, _ in turn]
+    return "<|start|>assistant".join(
+        f"{header}<|message|>{text}{end}" for (header, _, text), end in zip(turn, ends, strict=True)
+    )
+
+
+def pieces(token_ids: Sequence[int], encoding: Any) -> list[Piece]:
+    """Tokens with the text that each completes."""
+    found: list[Piece] = []
+    said = ""
+    for n, token_id in enumerate(token_ids, 1):
+        text = encoding.decode(token_ids[:n])
+        whole = "" if text.endswith("\ufffd") else text[len(said) :]
+        said += whole
+        found.append((token_id, whole))
+    return found
+
+
+def read_by_the_library(token_ids: Sequence[int], encoding: Any) -> Answer:
+    """The library's messages, sorted as wire.md 7.6 says."""
+    stream = library.StreamableParser(encoding, role=library.Role.ASSISTANT)
+    for token_id in token_ids:
+        stream.process(token_id)
+    reasoning, content, calls = [], [], []
+    for message in stream.messages:
+        text = message.content[0].text
+        recipient = message.recipient or ""
+        if recipient.startswith("functions."):
+            calls.append((recipient.removeprefix("functions."), text))
+        elif message.channel == "analysis":
+            reasoning.append(text)
+        else:
+            content.append(text)
+    return Answer("\n".join(reasoning) or None, "\n".join(content) or None, calls)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_same_messages(seed: int, encoding: Any, parser: Parser) -> None:
+    turn = messages(seed)
+    token_ids = encoding.encode(spelled(turn), allowed_special="all")
+
+    expected = read_by_the_library(token_ids, encoding)
+    if expected.calls and (expected.content or "").isspace():
+        expected.content = None
+    for chunks in ((len(token_ids),), (1,), (4, 1)):
+        events, _ = streamed(parser, asking(), pieces(token_ids, encoding), chunks)
+        answer = parser.assemble(events)
+        assert (answer.reasoning, answer.content) == (expected.reasoning, expected.content)
+        assert [(call.name, call.arguments) for call in answer.calls] == expected.calls
+
+
+def test_a_message_that_is_cut_off(encoding: Any, parser: Parser) -> None:
+    token_ids = encoding.encode("<|channel|>analysis<|message|>Still think", allowed_special="all")
+
+    assert parser.parse(asking(), pieces(token_ids, encoding)) == Answer("Still think", None, [])
+
+
+@pytest.mark.parametrize("text", ["Hello there", '{"q": 1}', "to be or not", "Hello<|return|>", "t"])
+def test_words_outside_any_message_are_content(text: str, encoding: Any, parser: Parser) -> None:
+    token_ids = encoding.encode(text, allowed_special="all")
+
+    assert parser.parse(asking(), pieces(token_ids, encoding)) == Answer(None, text, [])
+
+
+def test_a_header_that_never_ends_is_no_content(encoding: Any, parser: Parser) -> None:
+    token_ids = encoding.encode("<|channel|>commentary to=functions.sea", allowed_special="all")
+
+    assert parser.parse(asking(), pieces(token_ids, encoding)) == Answer(None, None, [])
