@@ -19,7 +19,6 @@ _TOKEN_LISTS = (
     "trace_decode_token_ids",
 )
 _NEVER_EMPTY = {"allowed_token_ids", "prompt_logprob_token_ids", "trace_decode_token_ids"}
-_UNSUPPORTED = ("watermarking", "thinking_token_budget")
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,8 @@ class Limits:
         self._check_counts(params)
         for name in _TOKEN_LISTS:
             self._check_ids(name, getattr(params, name))
-        for name in _UNSUPPORTED:
-            if getattr(params, name) is not None:
-                raise BadRequest(f"This engine does not support {name}.", name)
+        if params.watermarking is not None:
+            raise BadRequest("This engine does not support watermarking.", "watermarking")
         if params.trace_decode_token_ids is not None:
             if not self.trace_replay:
                 raise BadRequest("trace_decode_token_ids needs --enable-trace-replay.", "trace_decode_token_ids")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import torch
 
 from infra.generate.constraints import Constraint
+from infra.generate.reasoning import Budget
 from infra.generate.sampling import SamplingParams
 from renderlayer.errors import BadRequest
 
@@ -31,6 +32,7 @@ class Chooser:
         ending: tokens that end the sequence, banned until `min_tokens`.
         bad_words: token sequences that may not be completed.
         constraint: what the text is held to.
+        budget: how long the reasoning may be.
     """
 
     def __init__(
@@ -42,11 +44,13 @@ class Chooser:
         ending: frozenset[int],
         bad_words: Sequence[Sequence[int]] = (),
         constraint: Constraint | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self._params = params
         self._ending = sorted(ending)
         self._bad_words = bad_words
         self._constraint = constraint
+        self._budget = budget
         self._generator = torch.Generator()
         if params.seed is None:
             self._generator.seed()
@@ -72,8 +76,10 @@ class Chooser:
         trace = self._params.trace_decode_token_ids
         if trace is not None:
             return trace[len(output)]
-        scores = self._shaped(logits.clone(), output) if self._shapes else logits
-        token = int(scores.argmax()) if self._params.greedy else self._draw(scores)
+        token = self._budget.forced(output) if self._budget is not None else None
+        if token is None:
+            scores = self._shaped(logits.clone(), output) if self._shapes else logits
+            token = int(scores.argmax()) if self._params.greedy else self._draw(scores)
         if self._penalties is not None:
             self._penalties.count(token)
         if self._constraint is not None:

@@ -18,13 +18,13 @@ from infra.generate.constraints import Compiler, Constraint
 from infra.generate.features import Features
 from infra.generate.loading import vocabulary_size
 from infra.generate.options import Options
+from infra.generate.reasoning import Reasoning
 from infra.generate.runner import PromptScores, Runner
 from infra.generate.sampling import SamplingParams
 from infra.generate.scheduler import Job, Scheduler
 from infra.generate.text import OutputText
 from renderlayer.derender.detokenize import Detokenizer
 from renderlayer.errors import BadRequest
-from renderlayer.parsers.reasoning_formats import REASONING
 from renderlayer.render.server import Server
 from renderlayer.wire.generate import GenerateRequest
 
@@ -44,6 +44,7 @@ class Engine:
             server.max_model_len, vocabulary_size(model), server.settings.max_logprobs, options.enable_trace_replay
         )
         self._features = Features(model, server.model.facts.processor, open_connector(model, server, options))
+        self._reasoning = Reasoning(server)
         self._scheduler = Scheduler(Runner(model, options.max_num_batched_tokens), options.max_num_seqs)
 
     def start(self) -> None:
@@ -84,8 +85,8 @@ class Engine:
         hold = self._holder(request, params)
         choices = []
         for index in range(params.n):
-            constraint = hold() if hold else None
-            chooser = Chooser(params, index, prompt, self._limits.vocabulary, endings.banned, words, constraint)
+            constraint, budget = hold() if hold else None, self._reasoning.budget(request, params)
+            chooser = Chooser(params, index, prompt, self._limits.vocabulary, endings.banned, words, constraint, budget)
             text = self._text(prompt, params) if texts else None
             choices.append(Choice(index, params, limit, endings, chooser, text))
         return choices
@@ -95,25 +96,8 @@ class Engine:
         if params.structured_outputs is None:
             return None
         compiled = self._compiler.compile(params.structured_outputs)
-        after = frozenset() if self._reasoning_ended(request) else self._reasoning_ends
+        after = frozenset() if self._reasoning.ended(request) else self._reasoning.ends
         return lambda: self._compiler.hold(compiled, after)
-
-    def _reasoning_ended(self, request: GenerateRequest) -> bool:
-        """Whether constraints hold from the first token (wire.md 5.5); what the request leaves open the parser says."""
-        if request.reasoning_ended is not None:
-            return request.reasoning_ended
-        given = request.reasoning_parser_kwargs
-        kwargs = (given.chat_template_kwargs if given else None) or {}
-        parser = self.server.parser
-        return parser is None or parser.reasoning_ended(request.token_ids, kwargs) is not False
-
-    @cached_property
-    def _reasoning_ends(self) -> frozenset[int]:
-        """Token ids that close the reasoning of the configured parser."""
-        form = REASONING.get(self.server.parsers.reasoning)
-        added = self.server.model.vocabulary.added
-        closes: tuple[str, ...] = getattr(form, "closes", ())
-        return frozenset(added[marker] for marker in closes if marker in added)
 
     @cached_property
     def _compiler(self) -> Compiler:

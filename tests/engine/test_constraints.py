@@ -114,3 +114,18 @@ def test_reasoning_is_free_until_it_ends(reasoning: Service) -> None:
     body["sampling_params"]["logit_bias"] = {str(close): 100}  # type: ignore[index]
     open_ = reasoning.post(**body, reasoning_ended=False).json()["choices"][0]
     assert re.fullmatch("</think>(yes|no)(<.*>)?", open_["text"])
+
+
+@pytest.mark.parametrize("budget", [0, 1, 5])
+def test_reasoning_is_ended_by_its_budget(reasoning: Service, budget: int) -> None:
+    close = reasoning.engine.server.model.vocabulary.added["</think>"]
+    params = {"max_tokens": 12, "temperature": 0, "ignore_eos": True, "thinking_token_budget": budget}
+
+    def tokens(ended: bool, **changed: Any) -> list[int]:
+        body = {"token_ids": [40, 41], "sampling_params": {**params, **changed}, "reasoning_ended": ended}
+        found: list[int] = reasoning.post(**body).json()["choices"][0]["token_ids"]
+        return found
+
+    free = tokens(True)
+    assert tokens(False)[: budget + 1] == [*free[:budget], close]
+    assert tokens(False, logit_bias={str(close): 100}).index(close) == 0
