@@ -35,10 +35,9 @@ def _pack_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _pack(arguments: argparse.Namespace) -> int:
-    from renderlayer.bundle.inspect import summary
     from renderlayer.bundle.pack import pack
 
-    print(summary(pack(arguments.model, arguments.output, arguments.revision)))
+    _show(str(pack(arguments.model, arguments.output, arguments.revision)))
     return 0
 
 
@@ -47,10 +46,19 @@ def _inspect_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
+    _show(arguments.bundle)
+    return 0
+
+
+def _show(bundle: str) -> None:
+    from renderlayer import multimodal
+    from renderlayer.bundle import open_bundle
     from renderlayer.bundle.inspect import summary
 
-    print(summary(arguments.bundle))
-    return 0
+    print(summary(bundle))
+    promise = multimodal.promise(open_bundle(bundle))
+    if promise is not None:
+        print(f"\npixels\n  {promise}")
 
 
 def _serve_arguments(parser: argparse.ArgumentParser) -> None:

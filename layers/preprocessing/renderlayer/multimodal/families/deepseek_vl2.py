@@ -23,6 +23,7 @@ class DeepseekVL2(Plain):
     """DeepSeek-VL2 in its three sizes."""
 
     modalities = ("image",)
+    promise = "approximate: the image processor comes with the model and is not compared with"
 
     def __init__(self, facts: Facts, tiled: bool = True) -> None:
         self.facts = facts

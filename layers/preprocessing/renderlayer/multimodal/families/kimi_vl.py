@@ -31,6 +31,7 @@ class KimiVL(Plain):
     """Kimi-VL with its MoonViT tower."""
 
     modalities = ("image",)
+    promise = "approximate: the image processor comes with the model and is not compared with"
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
