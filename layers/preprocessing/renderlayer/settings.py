@@ -114,7 +114,11 @@ class Settings:
     max_completion_prompts: int = _row(1_024, "most prompts a completion request", "int")
     max_bad_words: int = _row(128, "most bad_words", "int")
     template_seconds: float = _row(2.0, "time limit of a template that came in a request", "float")
-    fast_tokenizer_after: int = _row(0, "characters from which a warmed-up process uses fastokens; 0: never", "int")
+    fast_tokenizer_after: int | None = _row(
+        None,
+        "characters from which fastokens tokenizes, once loaded; 0: never (default: 2048 in serve, else never)",
+        "int",
+    )
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:

@@ -54,7 +54,7 @@ def open_bundle(path: str | Path, settings: Settings | None = None) -> Model:
         manifest["vocabulary"]["decoder"],
         lambda pieces: join_pieces(tokenizer.reference, pieces),
     )
-    tokenizer = Tokenizer(folder, manifest["tokenizer"], vocabulary, settings.fast_tokenizer_after)
+    tokenizer = Tokenizer(folder, manifest["tokenizer"], vocabulary, settings.fast_tokenizer_after or 0)
     templates = Templates(
         folder,
         manifest["templates"],
