@@ -116,7 +116,7 @@ class Settings:
     template_seconds: float = _row(2.0, "time limit of a template that came in a request", "float")
     fast_tokenizer_after: int | None = _row(
         None,
-        "characters from which fastokens tokenizes, once loaded; 0: never (default: 2048 in serve, else never)",
+        "characters from which fastokens tokenizes; 0: never (default: 2048 in serve, else never)",
         "int",
     )
 

@@ -22,7 +22,7 @@ def open_model(settings: Settings) -> Model:
         raise ConfigurationError("no model: give one, or set RENDERLAYER_MODEL")
     folder = Path(settings.model)
     if not (folder / MANIFEST).is_file():
-        folder = _packed(settings.model, settings.revision or None, fastokens=settings.fast_tokenizer_after > 0)
+        folder = _packed(settings.model, settings.revision or None, fastokens=bool(settings.fast_tokenizer_after))
     return open_bundle(folder, settings)
 
 
