@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from renderlayer.parsers.adjust import Adjustment, adjust
-from renderlayer.render.structured import responses_structured_outputs, structured_outputs
+from renderlayer.render.responses_request import chat_request
+from renderlayer.render.structured import structured_outputs
 from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.responses import ResponsesRequest
 from tests.parsers.tools import Names, tool
 
 
@@ -50,7 +52,8 @@ def changed(case: dict[str, Any]) -> Adjustment:
         functions = [entry for entry in body.get("tools") or [] if entry["type"] == "function"]
         tools = [tool(entry["name"], entry.get("parameters"), strict=entry.get("strict")) for entry in functions]
         choice = body.get("tool_choice", "auto") if tools else "none"
-        constraint = responses_structured_outputs(body.get("structured_outputs"), body.get("text"))
+        request = chat_request(parse(ResponsesRequest, body))
+        constraint = structured_outputs(request.structured_outputs, request.response_format)
     else:
         tools = [tool(entry["name"], entry.get("input_schema")) for entry in body.get("tools") or []]
         given = body.get("tool_choice") or {"type": "auto"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
-from renderlayer.render.structured import responses_structured_outputs, structured_outputs
+from renderlayer.render.structured import structured_outputs
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 EMPTY = {
@@ -204,37 +204,6 @@ def test_a_bottomless_tag_is_refused() -> None:
     with pytest.raises(RenderLayerError) as caught:
         structured_outputs(None, {"type": "structural_tag", "format": content})
     assert caught.value.status == 400
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (None, None),
-        ({}, None),
-        ({"format": None, "verbosity": "low"}, None),
-        ({"format": {"type": "text"}}, None),
-        ({"format": {"type": "json_object"}}, {"json_object": True}),
-        ({"format": {"type": "json_schema", "name": "n", "schema": SCHEMA, "strict": True}}, {"json": SCHEMA}),
-    ],
-)
-def test_responses_read_text_format(text: Any, expected: dict[str, Any] | None) -> None:
-    assert responses_structured_outputs(None, text) == (None if expected is None else {**EMPTY, **expected})
-
-
-def test_responses_take_a_constraint_without_a_text_format() -> None:
-    assert responses_structured_outputs({"regex": "a"}, {"verbosity": "low"}) == {**EMPTY, "regex": "a"}
-
-
-@pytest.mark.parametrize("kind", ["text", "json_object"])
-def test_responses_take_one_way_of_saying_it(kind: str) -> None:
-    with pytest.raises(BadRequest) as caught:
-        responses_structured_outputs({"regex": "a"}, {"format": {"type": kind}})
-    assert caught.value.body()["error"] == {
-        "message": "Cannot specify both structured_outputs and text.format (parameter=structured_outputs)",
-        "type": "BadRequestError",
-        "param": "structured_outputs",
-        "code": 400,
-    }
 
 
 def test_recorded_constraints_come_out_as_the_reference_writes_them(shared: Path) -> None:

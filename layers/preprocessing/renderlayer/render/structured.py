@@ -95,26 +95,6 @@ class _Constraints(Body):
     structured_outputs: StructuredOutputs | None = None
 
 
-class TextFormat(Body):
-    type: Literal["text", "json_object", "json_schema"] = "text"
-    schema_: JsonObject | None = Field(default=None, alias="schema")
-
-    def constraint(self) -> JsonObject:
-        """The kind of constraint that this asks for, or nothing."""
-        if self.type == "json_schema" and self.schema_ is not None:
-            return {"json": self.schema_}
-        return {"json_object": True} if self.type == "json_object" else {}
-
-
-class Text(Body):
-    format: TextFormat | None = None
-
-
-class _ResponsesConstraints(Body):
-    text: Text | None = None
-    structured_outputs: StructuredOutputs | None = None
-
-
 def structured_outputs(
     given: JsonObject | None, response_format: JsonObject | None = None, named_tool_choice: bool = False
 ) -> Params | None:
@@ -146,26 +126,6 @@ def structured_outputs(
     found = None if body.structured_outputs is None else _single(body.structured_outputs.fields())
     wanted = {} if body.response_format is None else body.response_format.constraint()
     return _single({**(found or {}), **wanted}) if wanted else found
-
-
-def responses_structured_outputs(given: JsonObject | None, text: JsonObject | None) -> Params | None:
-    """The constraint of a responses request, from its structured_outputs or its text.format, never both.
-
-    Returns:
-        As `structured_outputs`.
-
-    Raises:
-        BadRequest: both are given, or none or several kinds of constraint.
-        ValidationFailed: a field is of the wrong type.
-    """
-    body = parse(_ResponsesConstraints, {"text": text, "structured_outputs": given})
-    text_format = None if body.text is None else body.text.format
-    if body.structured_outputs is not None:
-        if text_format is not None:
-            raise BadRequest("Cannot specify both structured_outputs and text.format", "structured_outputs")
-        return _single(body.structured_outputs.fields())
-    wanted = {} if text_format is None else text_format.constraint()
-    return _single(wanted) if wanted else None
 
 
 def _check_kinds(given: JsonObject | None, named_tool_choice: bool) -> None:
