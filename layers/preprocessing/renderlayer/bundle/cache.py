@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from renderlayer.bundle.model import MANIFEST, Model, open_bundle
+from renderlayer.bundle.model import FORMAT, MANIFEST, Model, open_bundle
 from renderlayer.errors import ConfigurationError
 from renderlayer.settings import Settings
 
@@ -42,7 +42,7 @@ def _packed(model: str, revision: str | None, fastokens: bool) -> Path:
     from renderlayer.bundle.pack.source import find_source
 
     source = find_source(model, revision)
-    key = source.cheap_fingerprint([*packer_versions().items(), ("fastokens", str(fastokens))])
+    key = source.cheap_fingerprint([*packer_versions().items(), ("format", str(FORMAT)), ("fastokens", str(fastokens))])
     out = cache_folder() / key
     try:
         with _lock(out.with_suffix(".lock")):
