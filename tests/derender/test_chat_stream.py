@@ -101,9 +101,8 @@ def test_the_shape_of_a_chunk(parsed_server: Server) -> None:
     assert call["id"].startswith("chatcmpl-tool-") and call["type"] == "function"
     assert answer["chunk"]["prompt_token_ids"] == [1]
     assert list(answer["stream_state"]) == [
-        *("prev_tokens", "prefix_offset", "read_offset", "role_sent", "logprob_context_token_ids"),
-        *("logprob_text_offset", "output_token_ids", "output_chunk_lens", "tools_streamed", "last_tool_call_ids"),
-        "resume",
+        *("role_sent", "logprob_context_token_ids", "output_token_ids", "output_chunk_lens"),
+        *("tools_streamed", "last_tool_call_ids", "resume"),
     ]
     assert answer["stream_state"]["output_token_ids"] == answer["stream_state"]["output_chunk_lens"] == []
     assert answer["stream_state"]["tools_streamed"] is True

@@ -19,6 +19,9 @@ from renderlayer.wire.derender import DerenderChatStreamRequest, DerenderStreamS
 
 ENDPOINT = "chat"
 
+# Fields that a parsed stream never uses: left out of every chunk's state, where their defaults would only cost bytes.
+_OF_PLAIN_STREAMS = frozenset({"prev_tokens", "prefix_offset", "read_offset", "logprob_text_offset"})
+
 
 def resumed(body: DerenderChatStreamRequest, server: Server) -> ChatSequence:
     """The sequence that a chunk continues, or begins.
@@ -75,6 +78,7 @@ def saved(sequence: ChatSequence, body: DerenderChatStreamRequest, server: Serve
         }
         changes |= {"output_token_ids": [], "output_chunk_lens": [], "last_tool_call_ids": []}
         changes["resume"] = seal(inside, ENDPOINT, server)
+        return {name: value for name, value in state.after(changes).items() if name not in _OF_PLAIN_STREAMS}
     return state.after(changes)
 
 
