@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from renderlayer.parsers import Answer, Content, Conversation
+from renderlayer.parsers import Answer, Content, Conversation, ParserNames, open_parser
 from tests.parsers.examples import TOOL_EXAMPLES
-from tests.parsers.support import TOOLS_GIVEN, answered, asking, opened, pieces, streamed
+from tests.parsers.support import TOOLS_GIVEN, Facts, Model, answered, asking, opened, pieces, streamed
 
 NAMED = {"type": "function", "function": {"name": "search"}}
 JSON_FORCED = ["jamba", "granite", "olmo3", "seed_oss", "llama4_pythonic", "xlam"]
@@ -127,6 +127,12 @@ def test_minicpm_gives_calls_to_unknown_functions_back_as_text() -> None:
 def test_kimis_ids_are_its_own_and_go_on_from_the_history() -> None:
     own = answered("kimi_k2", None, TOOL_EXAMPLES["kimi_k2"])
     assert [call.id for call in own.calls] == ["functions.get_weather:0", "functions.search:1"]
+
+    _, words = opened("hermes")
+    parser = open_parser(ParserNames("hermes"), Model(words, Facts("kimi_k2")))
+    assert parser is not None
+    given = parser.parse(asking(history_tool_calls=3), pieces(TOOL_EXAMPLES["hermes"], words))
+    assert [call.id for call in given.calls] == ["functions.get_weather:3", "functions.search:4"]
 
 
 def test_mistrals_ids_have_nine_letters_or_are_its_own() -> None:

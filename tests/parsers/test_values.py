@@ -141,6 +141,13 @@ def test_the_digest_of_a_schema(schema: Any, letters: str | None) -> None:
     assert digest([tool("f", x=schema)]) == {"f": {"x": letters} if letters else {}}
 
 
+def test_references_into_the_schema_are_followed() -> None:
+    given = tool("f", x={"$ref": "#/$defs/Place"}, y={"$ref": "#/nowhere"}, z={"$ref": "http://x/"})
+    given["function"]["parameters"]["$defs"] = {"Place": {"type": "object"}}  # type: ignore[index]
+
+    assert digest([given]) == {"f": {"x": "o"}}
+
+
 @pytest.mark.parametrize("tools", [None, [], [{}], [{"function": {"name": "f", "parameters": None}}]])
 def test_tools_without_schemas_have_an_empty_digest(tools: Any) -> None:
     assert all(types == {} for types in digest(tools).values())
@@ -170,3 +177,17 @@ def test_a_long_value_that_cannot_be_its_type_is_a_string() -> None:
     (call,) = answered("qwen3_coder", None, text).calls
 
     assert json.loads(call.arguments) == {"days": value}
+
+
+@pytest.mark.parametrize("wrapper", ["arguments", "input"])
+def test_deepseeks_wrapper_of_all_arguments_is_taken_off(wrapper: str) -> None:
+    text = (
+        '<｜DSML｜function_calls><｜DSML｜invoke name="{}"><｜DSML｜parameter name="{}" string="false">{{"q": "x"}}'
+        "</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>"
+    )
+    own = tool("own", **{wrapper: {"type": "object"}})
+
+    (call,) = answered("deepseek_v32", None, text.format("search", wrapper)).calls
+    assert json.loads(call.arguments) == {"q": "x"}
+    (call,) = answered("deepseek_v32", None, text.format("own", wrapper), tools=[own]).calls
+    assert json.loads(call.arguments) == {wrapper: {"q": "x"}}

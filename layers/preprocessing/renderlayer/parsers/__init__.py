@@ -14,6 +14,13 @@ well-formed, with `BadRequest`. Parsing a whole answer is feeding once and finis
     answer = parser.parse(conversation, pieces)      # Answer(reasoning, content, calls): start, feed, finish, assemble
     answer = parser.assemble(events)                 # the same from events that were collected
 
+The state does not grow with the output. It holds at most 1,024 characters of text that waits for a decision
+(`resumable.HOLD_LIMIT`: an incomplete marker or header, white space that may stand before a call, a value that is not a
+string and has not ended), a few dozen bytes of memory, and for formats that convert values by schema a digest of the
+tools, one to four letters for each parameter that is not a plain string. What waits longer is decided: a header becomes
+text, a value that is too long to be held is streamed as the string or the JSON that it begins as. Strings, and
+arguments that are written as JSON, stream as they come. A chunk costs time in its own length and in what is held.
+
 `assemble` applies what a message has and a stream cannot: the family's trimming of content when there are calls,
 None for what is absent. `parser.keeps_calls(conversation)` tells whether the calls belong into the answer
 (wire.md 6.5); `parser.reasoning_ended(prompt_token_ids, kwargs)` is what render puts into `reasoning_ended`
@@ -22,6 +29,11 @@ None for what is absent. `parser.keeps_calls(conversation)` tells whether the ca
 `open_parser` raises ConfigurationError for a name that is not built and names those that are (`TOOL_PARSERS`,
 `REASONING_PARSERS`). "auto" takes the model's own; a gpt-oss model always gets the harmony parser.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.parsers.events import (
     Answer,
@@ -36,8 +48,10 @@ from renderlayer.parsers.events import (
     Reasoning,
     State,
 )
-from renderlayer.parsers.parser import Parser
-from renderlayer.parsers.registry import REASONING_PARSERS, TOOL_PARSERS, open_parser
+
+if TYPE_CHECKING:
+    from renderlayer.parsers.parser import Parser
+    from renderlayer.parsers.registry import REASONING_PARSERS, TOOL_PARSERS, open_parser
 
 __all__ = [
     "REASONING_PARSERS",
@@ -56,3 +70,12 @@ __all__ = [
     "State",
     "open_parser",
 ]
+
+_LAZY = {"Parser": "parser", "open_parser": "registry", "REASONING_PARSERS": "registry", "TOOL_PARSERS": "registry"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load the formats when they are first asked for: rendering needs none of them."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

@@ -34,6 +34,13 @@ class ArgumentsWriter(Resumable):
         self.members = True
         self.out.arguments(f"{before}{json.dumps(self.key, ensure_ascii=False)}: {json_text}")
 
+    def merge(self, json_object: str) -> None:
+        """Write the members of a JSON object as members of this one."""
+        inner = json_object.strip()[1:-1].strip()
+        if inner:
+            self.out.arguments((", " if self.members else "{") + inner)
+            self.members = True
+
     def text(self, text: str) -> None:
         """Write more of a string value; the first piece opens it."""
         if not self.quoting:

@@ -49,21 +49,21 @@ class Conversation:
         return None
 
 
-@dataclass(slots=True)
+@dataclass
 class Reasoning:
     """More text of the model's reasoning."""
 
     text: str
 
 
-@dataclass(slots=True)
+@dataclass
 class Content:
     """More text of the answer."""
 
     text: str
 
 
-@dataclass(slots=True)
+@dataclass
 class CallStart:
     """A tool call begins; calls begin in the order of their index, counted from 0."""
 
@@ -72,7 +72,7 @@ class CallStart:
     name: str
 
 
-@dataclass(slots=True)
+@dataclass
 class CallArguments:
     """More text of the arguments (JSON) of the call that began last."""
 
@@ -83,7 +83,7 @@ class CallArguments:
 Event = Reasoning | Content | CallStart | CallArguments
 
 
-@dataclass(slots=True)
+@dataclass
 class Call:
     """A tool call of an assembled answer."""
 
@@ -92,7 +92,7 @@ class Call:
     arguments: str
 
 
-@dataclass(slots=True)
+@dataclass
 class Answer:
     """A whole answer; an absent text is None."""
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from renderlayer.parsers.emitter import Emitter
 from renderlayer.parsers.events import Conversation, Event, ParserNames, Piece, State
 from renderlayer.parsers.messages import MessageFormat, MessageMachine
-from renderlayer.parsers.parser import BaseParser
+from renderlayer.parsers.parser import Parser
 from renderlayer.parsers.tokens import Alphabet, Vocabulary
 
 _CHANNEL, _CONSTRAIN = "<|channel|>", "<|constrain|>"
@@ -81,7 +81,7 @@ class HarmonyMachine(MessageMachine):
         self.joined = False
 
 
-class HarmonyParser(BaseParser):
+class HarmonyParser(Parser):
     """The one parser of gpt-oss models, whatever names are configured."""
 
     def __init__(self, names: ParserNames, vocabulary: Vocabulary) -> None:
@@ -105,7 +105,7 @@ class HarmonyParser(BaseParser):
         return out.take()
 
     def reasoning_ended(self, prompt_token_ids: Sequence[int], kwargs: Mapping[str, Any]) -> bool | None:
-        """Harmony constrains its channels from the first token on."""
+        """Always: harmony's channels are constrained from the first token on."""
         return FORMAT.ended
 
     def _dumped(self, out: Emitter, machine: HarmonyMachine) -> State:

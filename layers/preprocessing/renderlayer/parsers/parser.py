@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from renderlayer.parsers.emitter import Emitter
+from renderlayer.parsers.emitter import Emitter, IdForm
 from renderlayer.parsers.events import (
     Answer,
     Call,
@@ -32,51 +33,37 @@ _VERSION = 1
 Mode = Literal["pass", "native", "named", "required"]
 
 
-class Parser(Protocol):
-    """What `open_parser` gives."""
-
-    def start(self, conversation: Conversation) -> State: ...
-
-    def feed(self, state: State, pieces: Sequence[Piece]) -> tuple[list[Event], State]: ...
-
-    def finish(self, state: State) -> list[Event]: ...
-
-    def parse(self, conversation: Conversation, pieces: Sequence[Piece]) -> Answer: ...
-
-    def assemble(self, events: Sequence[Event]) -> Answer: ...
-
-    def keeps_calls(self, conversation: Conversation) -> bool: ...
-
-    def reasoning_ended(self, prompt_token_ids: Sequence[int], kwargs: Mapping[str, Any]) -> bool | None: ...
-
-
-class BaseParser:
-    """What all parsers do alike, whatever their machine."""
+class Parser(ABC):
+    """What `open_parser` gives: the seam, and what all parsers do alike, whatever their machine."""
 
     def __init__(self, names: ParserNames, strip: bool) -> None:
         self.names = names
         self._label = f"{names.tool or ''}+{names.reasoning or ''}"
         self._strip = strip
 
+    @abstractmethod
     def start(self, conversation: Conversation) -> State:
         """The state before the first piece."""
-        raise NotImplementedError
 
+    @abstractmethod
     def feed(self, state: State, pieces: Sequence[Piece]) -> tuple[list[Event], State]:
         """Take more pieces.
 
         Raises:
             BadRequest: the state was not made by this parser.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self, state: State) -> list[Event]:
         """The events that were held back until the end.
 
         Raises:
             BadRequest: the state was not made by this parser.
         """
-        raise NotImplementedError
+
+    @abstractmethod
+    def reasoning_ended(self, prompt_token_ids: Sequence[int], kwargs: Mapping[str, Any]) -> bool | None:
+        """Whether an answer to this prompt begins outside the reasoning; None where nobody can say (wire.md 2.4)."""
 
     def parse(self, conversation: Conversation, pieces: Sequence[Piece]) -> Answer:
         """Read a whole answer."""
@@ -116,7 +103,7 @@ class BaseParser:
         return {"v": _VERSION, "parser": self._label, **state}
 
 
-class TextParser(BaseParser):
+class TextParser(Parser):
     """A reasoning format in front of a tool format."""
 
     def __init__(
@@ -125,8 +112,10 @@ class TextParser(BaseParser):
         tools: ToolFormat | None,
         reasoning: ReasoningFormat | MessageFormat | None,
         vocabulary: Vocabulary,
+        id_form: IdForm | None = None,
     ) -> None:
         super().__init__(names, strip=tools is not None and tools.strip)
+        self._id_form = id_form or (tools.id_form if tools else "chatcmpl")
         declared = [*(tools.tokens if tools else ()), *(reasoning.declared() if reasoning else ())]
         self._alphabet = Alphabet(vocabulary, declared, tools.literals() if tools else ())
         self._tools = tools.spelled(self._alphabet) if tools else None
@@ -136,9 +125,9 @@ class TextParser(BaseParser):
 
     def start(self, conversation: Conversation) -> State:
         form = self._tools
-        out = Emitter(conversation.seed or uuid.uuid4().hex, conversation.history_tool_calls)
-        types = digest(conversation.tools) if form and form.needs_types else None
+        out = Emitter(conversation.seed or uuid.uuid4().hex, conversation.history_tool_calls, self._id_form)
         mode = self._mode(conversation)
+        types = digest(conversation.tools) if form and form.needs_types and mode == "native" else None
         machine = self._machine(mode, out, types, conversation.forced_name or "")
         reasoner = self._reasoner(out, machine)
         if reasoner and self._markers:
@@ -157,7 +146,6 @@ class TextParser(BaseParser):
         return out.take()
 
     def reasoning_ended(self, prompt_token_ids: Sequence[int], kwargs: Mapping[str, Any]) -> bool | None:
-        """Whether an answer to this prompt begins outside the reasoning; None where nobody can say (wire.md 2.4)."""
         return self._markers.ended_in(prompt_token_ids, kwargs, self._vocabulary) if self._markers else None
 
     def _mode(self, conversation: Conversation) -> Mode:
@@ -177,7 +165,6 @@ class TextParser(BaseParser):
         if mode == "required":
             return RequiredMachine(out, self._alphabet)
         if mode == "native" and self._tools:
-            out.id_form = self._tools.id_form
             return self._tools.machine(out, self._alphabet, types)
         return PassMachine(self._tools or ToolFormat(), out, self._alphabet)
 
@@ -206,7 +193,7 @@ class TextParser(BaseParser):
             raise bad_state()
         if types is not None:
             checked(types)
-        out = Emitter()
+        out = Emitter(id_form=self._id_form)
         out.load(state.get("calls"))
         machine = self._machine(mode, out, types, "")
         machine.load(state.get("tools"))

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 from renderlayer.errors import ConfigurationError
+from renderlayer.parsers.emitter import IdForm
 from renderlayer.parsers.events import ParserNames
 from renderlayer.parsers.harmony import HarmonyParser
 from renderlayer.parsers.messages import MessageFormat
@@ -99,7 +100,8 @@ def _opened(names: ParserNames, model_type: str, key: _Key) -> Parser:
     tools = _suffixed(TOOLS[names.tool], suffix) if names.tool else None
     thinker = names.reasoning or (names.tool if names.tool in _UNIFIED else None)
     reasoning = _suffixed(REASONING[thinker], suffix) if thinker else None
-    return TextParser(names, tools, reasoning, key.vocabulary)
+    id_form: IdForm | None = "kimi" if model_type.startswith("kimi_k2") else None
+    return TextParser(names, tools, reasoning, key.vocabulary, id_form)
 
 
 def _suffix(vocabulary: Vocabulary) -> str:

@@ -16,9 +16,13 @@ _LETTERS = {
     "none": "n",
     "integer": "i",
     "int": "i",
+    "int32": "i",
+    "int64": "i",
+    "long": "i",
     "number": "f",
     "float": "f",
     "double": "f",
+    "decimal": "f",
     "boolean": "b",
     "bool": "b",
     "object": "o",
@@ -34,21 +38,28 @@ _ORDER = "nifboas"
 ANY_JSON = "j"
 """The letter of a value that is JSON of any kind where it can be."""
 
+WRAPPERS = ("arguments", "input")
+"""Names of a parameter that may hold all the arguments, in formats that know such wrappers."""
 _INTEGER = re.compile(r"[+-]?\d+\Z")
 _DEEPEST = 8
 
 
 def digest(tools: Sequence[Mapping[str, Any]] | None) -> dict[str, dict[str, str]]:
-    """The types of the tools' parameters as letters of `nifboas`, in that order; parameters that are plain strings, or
-    of which nothing is said, are left out: their values are taken as they stand."""
+    """The types of the tools' parameters as letters of `nifboas`, in that order.
+
+    Parameters that are plain strings, or of which nothing is said, are left out: their values are taken as they stand.
+    Only those whose name could be a wrapper's (`WRAPPERS`) are told apart.
+    """
     types: dict[str, dict[str, str]] = {}
     for tool in tools or ():
         function = tool.get("function") or {}
         schema = function.get("parameters")
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
         known = properties.items() if isinstance(properties, Mapping) else ()
-        letters = {str(key): letter for key, value in known if (letter := _letters(value)) not in ("", "s")}
-        types[str(function.get("name"))] = letters
+        letters = {str(key): _letters(value, schema) or "s" for key, value in known}
+        types[str(function.get("name"))] = {
+            key: value for key, value in letters.items() if value != "s" or key in WRAPPERS
+        }
     return types
 
 
@@ -76,14 +87,23 @@ def to_json(text: str, letters: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+def may_nest(text: str, letters: str) -> bool:
+    """Whether a value that begins with `text` is an object or array, as its types allow."""
+    first = text.lstrip()[:1]
+    return first in ("{", "[") and (ANY_JSON in letters or ("o" if first == "{" else "a") in letters)
+
+
 def quoted(text: str) -> str:
     """The inside of the JSON string that spells `text`; pieces may be joined."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def _letters(schema: Any, depth: int = 0) -> str:
+def _letters(schema: Any, root: Any, depth: int = 0) -> str:
+    """The types that a value of the schema may have; references into `root` are followed."""
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return ""
+    if isinstance(schema.get("$ref"), str):
+        return _letters(_referred(schema["$ref"], root), root, depth + 1)
     found: set[str] = set()
     kinds = schema.get("type")
     for kind in [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, (list, tuple)) else ():
@@ -91,10 +111,20 @@ def _letters(schema: Any, depth: int = 0) -> str:
     for key in ("anyOf", "oneOf", "allOf"):
         branches = schema.get(key)
         for branch in branches if isinstance(branches, (list, tuple)) else ():
-            found.update(_letters(branch, depth + 1))
+            found.update(_letters(branch, root, depth + 1))
     if not found and isinstance(schema.get("enum"), (list, tuple)):
         found.update(_of_values(schema["enum"]))
     return "".join(letter for letter in _ORDER if letter in found)
+
+
+def _referred(reference: str, root: Any) -> Any:
+    """What a local reference, such as #/$defs/Place, points at; None for any other."""
+    if not reference.startswith("#/"):
+        return None
+    place = root
+    for key in reference[2:].split("/"):
+        place = place.get(key.replace("~1", "/").replace("~0", "~")) if isinstance(place, Mapping) else None
+    return place
 
 
 def _of_values(values: Iterable[Any]) -> Iterable[str]:

@@ -4,112 +4,33 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from renderlayer.parsers.arguments import ArgumentsWriter
 from renderlayer.parsers.emitter import Emitter
-from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.resumable import HOLD_LIMIT
-from renderlayer.parsers.schema import ANY_JSON, to_json
+from renderlayer.parsers.schema import ANY_JSON, WRAPPERS, may_nest, to_json
+from renderlayer.parsers.tags import Tags
 from renderlayer.parsers.tokens import Alphabet
-from renderlayer.parsers.tool_machine import ToolFormat, ToolMachine, ToolTypes
+from renderlayer.parsers.tool_machine import ToolMachine, ToolTypes
 
 _NAME = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
-_IS_STRING = re.compile(r"""\bstring\s*=\s*["']?(true|false)|\btype\s*=\s*["']?(\w+)""")
+_DECLARED = re.compile(r"""\b(?:string\s*=\s*["']?(true|false)|type\s*=\s*["']?(\w+))""")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tagged(ToolFormat):
-    """Calls with tagged arguments.
-
-    Attributes:
-        closers: what ends a region; without openers a call stands by itself.
-        call_opener, call_closers: around a call; the name follows the opener.
-        name_closers: what ends the name; a key's opener or a call's closer among them is not consumed.
-        key_opener, key_closer: around a key.
-        value_opener: what a value begins with, if anything stands between it and its key.
-        value_closers: what ends a value; the next key or the call's end does as well.
-        trims_newline: one line break on each side of a value does not belong to it.
-        untyped: type letters of values of which the schema says nothing (`schema.py`).
-        unknown: what becomes of calls to functions that were not given.
-        cut: how the arguments of a call end that the answer's end cuts off: closed; left open (the empty object if
-            they had not begun); or left open without more.
-    """
-
-    closers: tuple[str, ...] = ()
-    call_opener: str
-    call_closers: tuple[str, ...]
-    name_closers: tuple[str, ...] = (">",)
-    key_opener: str
-    key_closer: str = ">"
-    value_opener: str = ""
-    value_closers: tuple[str, ...]
-    trims_newline: bool = False
-    untyped: str = ""
-    unknown: Literal["keep", "drop", "text"] = "keep"
-    cut: Literal["close", "open", "bare"] = "open"
-    needs_types: bool = True
-
-    marker_fields: ClassVar[tuple[str, ...]] = (
-        "openers",
-        "closers",
-        "call_opener",
-        "call_closers",
-        "name_closers",
-        "key_opener",
-        "key_closer",
-        "value_opener",
-        "value_closers",
-    )
-
-    @cached_property
-    def starts(self) -> Markers:
-        return Markers([*self.openers, self.call_opener])
-
-    @cached_property
-    def edges(self) -> Markers:
-        """What begins or ends a region, or begins a call."""
-        return Markers([*self.openers, self.call_opener, *self.closers])
-
-    @cached_property
-    def name_ends(self) -> Markers:
-        """What ends a call's name."""
-        return Markers(self.name_closers)
-
-    @cached_property
-    def key_ends(self) -> Markers:
-        """What ends a key."""
-        return Markers([self.key_closer])
-
-    @cached_property
-    def value_starts(self) -> Markers:
-        """What is looked for between a key and its value."""
-        return Markers([self.value_opener, self.key_opener, *self._call_ends])
-
-    @cached_property
-    def member_ends(self) -> Markers:
-        """What is looked for between arguments."""
-        return Markers([self.key_opener, *self._call_ends])
-
-    @cached_property
-    def value_ends(self) -> Markers:
-        """What ends a value."""
-        return Markers([self.key_opener, *self.value_closers, *self._call_ends])
-
-    @property
-    def _call_ends(self) -> tuple[str, ...]:
-        return (*self.call_closers, *self.closers, self.call_opener, *self.openers)
+class Tagged(Tags):
+    """Calls with tagged arguments."""
 
     def machine(self, out: Emitter, alphabet: Alphabet, types: ToolTypes | None) -> ToolMachine:
         return TaggedMachine(self, out, alphabet, types or {})
 
 
 class TaggedMachine(ToolMachine):
-    """Phases: content → opening → members → key → value | text | nested → members → … → between | content.
+    """Phases: content → opening → members → key → lead → value | body | nested → members → … → between | content.
 
     Memory, besides the frame's: the open call's name, its arguments so far, the types of the value at hand, and
-    whether a region is open, a call is being skipped, and a value has begun.
+    whether a region is open and a call is being skipped.
     """
 
     memory: ClassVar[tuple[str, ...]] = (*ToolMachine.memory, "name", "writer", "letters", "inside", "skipped")
@@ -139,40 +60,38 @@ class TaggedMachine(ToolMachine):
         """Phase: at what opens a region or a call; the name decides whether it is one."""
         spec, text, start = self.spec, self.text, self.position
         stop = min(len(text), start + HOLD_LIMIT)
-        opener = spec.starts.at(text, start) or ""
-        position = start + len(opener)
-        if opener != spec.call_opener:
-            call = self.spec.edges.pattern.search(text, position, stop)
-            if not call:
+        opened = spec.starts.at(text, start) or ""
+        position = start + len(opened)
+        if opened != spec.call_opener:
+            edge = spec.edges.pattern.search(text, position, stop)
+            if not edge:
                 return self.wait(start, "content")
-            if call.group() != spec.call_opener:
-                return (
-                    self.fail(call.start(), "content") if call.group() in spec.closers else self._reopen(call.start())
-                )
-            position = call.end()
+            if edge.group() in spec.closers:
+                return self.fail(edge.start(), "content")
+            if edge.group() != spec.call_opener:
+                self.position = edge.start()  # a region that opens twice opens once
+                return True
+            position = edge.end()
         ended = spec.name_ends.pattern.search(text, position, stop)
         if not ended:
             return self.wait(start, "content")
-        name = _attribute(text[position : ended.start()])
-        self.inside = self.inside or opener != spec.call_opener
-        if not name:
-            return self.fail(ended.start(), "content")
+        self.inside = self.inside or opened != spec.call_opener
+        return self._begin_call(_attribute(text[position : ended.start()]), ended)
+
+    def _begin_call(self, name: str, ended: re.Match[str]) -> bool:
+        """Begin the call of that name, which `ended` ends, if it may be called."""
+        spec = self.spec
         known = not self.types or name in self.types
-        if not known and spec.unknown == "text":
-            return self.fail(ended.end(), "content")
-        consumed = ended.group() not in (spec.key_opener, *spec.call_closers)
-        self.position = ended.end() if consumed else ended.start()
+        if not name or (not known and spec.unknown == "text"):
+            return self.fail(ended.end() if name else ended.start(), "content")
+        belongs = ended.group() in (spec.key_opener, *spec.call_closers)
+        self.position = ended.start() if belongs else ended.end()
         self.skipped = not known and spec.unknown == "drop"
         self.name = name
         self.phase = "members"
         self.writer.reset()
         if not self.skipped:
             self.begin(name)
-        return True
-
-    def _reopen(self, position: int) -> bool:
-        """A region that opens twice opens once."""
-        self.position = position
         return True
 
     def members(self) -> bool:
@@ -210,13 +129,24 @@ class TaggedMachine(ToolMachine):
         tag = self.text[self.position : found.start()]
         self.position = found.end()
         self.writer.key = _attribute(tag)
-        declared = _IS_STRING.search(tag)
-        if declared:
-            self.letters = "" if "true" in declared.groups() or "string" in declared.groups() else ANY_JSON
-        else:
-            self.letters = self.types.get(self.name, {}).get(self.writer.key, self.spec.untyped)
+        self.letters = self._types_of(tag)
         self.phase = "lead"
         return True
+
+    def _types_of(self, tag: str) -> str:
+        """The type letters of the value behind a key's tag: what the tag says, or the schema; "" for a string."""
+        declared = _DECLARED.search(tag)
+        if declared:
+            return "" if declared.group(1) == "true" or declared.group(2) == "string" else ANY_JSON
+        if self._wraps():
+            return ANY_JSON
+        letters = self.types.get(self.name, {}).get(self.writer.key, self.spec.untyped)
+        return "" if letters == "s" else letters
+
+    def _wraps(self) -> bool:
+        """Whether the parameter at hand may be a wrapper of the arguments."""
+        key = self.writer.key
+        return self.spec.unwraps and key in WRAPPERS and key not in self.types.get(self.name, {})
 
     def lead(self) -> bool:
         """Phase: before a value, where its opener and one line break may stand; what precedes the opener is dropped."""
@@ -246,17 +176,16 @@ class TaggedMachine(ToolMachine):
         found = self.spec.value_ends.find(self.text, start)
         end = found.start() if found else self.safe_end(self.spec.value_ends)
         if end - start > HOLD_LIMIT:
-            first = self.text[start:end].lstrip()[:1]
-            nested = (first == "{" and "o" in self.letters) or (first == "[" and "a" in self.letters)
-            self.phase = "nested" if nested or (first in "{[" and ANY_JSON in self.letters) else "body"
+            self.phase = "nested" if may_nest(self.text[start:end], self.letters) else "body"
             if self.phase == "nested" and not self.skipped:
                 self.writer.member("")
             return True
         if not found:
             return False
-        text = self.readable(self._trimmed(start, end))
+        json_text = to_json(self.readable(self._trimmed(start, end)), self.letters)
         if not self.skipped:
-            self.writer.member(to_json(text, self.letters))
+            write = self.writer.merge if self._wraps() and json_text.startswith("{") else self.writer.member
+            write(json_text)
         self._end_value(found)
         return True
 

@@ -79,21 +79,20 @@ _DSML = replace(
     call_closers=("</｜DSML｜invoke>",),
     key_opener="<｜DSML｜parameter name=",
     value_closers=("</｜DSML｜parameter>",),
+    unwraps=True,
     after="drop",
     strip=False,
 )
 
 _PLAMO = "<|plamo:{}:plamo|>"
 _SPACED_DSML = replace(
-    _INVOKE,
+    _DSML,
     openers=("<｜DSML｜ tool_calls>",),
     closers=("</｜DSML｜ tool_calls>",),
     call_opener="<｜DSML｜ invoke name=",
     call_closers=("</｜DSML｜ invoke>",),
     key_opener="<｜DSML｜ parameter name=",
     value_closers=("</｜DSML｜ parameter>",),
-    after="drop",
-    strip=False,
 )
 _DSML_BLOCKS = ("tool_calls", "toolcalls", "tool")
 _COHERE = JsonCalls(
@@ -170,7 +169,6 @@ TOOLS: dict[str, ToolFormat] = {
         native_when_forced=True,
         after="drop",
         blanks="drop",
-        id_form="kimi",
     ),
     "mistral": JsonCalls(
         openers=("[TOOL_CALLS]",),
