@@ -125,7 +125,9 @@ class RegionMachine(ToolMachine):
             position = after_space(text, position, stop)
             opener = self.region.starts.at(text, position)
             if opener:
-                self.position = position
+                if position > self.position:
+                    self.speak()
+                    self.position = position
                 position += len(opener)
                 stop = self.position + HOLD_LIMIT
             elif text.startswith("[", position) and not self.region.starts.may_begin(text, position):
@@ -155,6 +157,7 @@ class RegionMachine(ToolMachine):
 
     def skipping(self) -> bool:
         """Phase: inside a region, at something that is no call; go on at the next opener or closer."""
+        self.speak()
         found = self.region.edges.find(self.text, self.position)
         if not found:
             self.position = self.safe_end(self.region.edges)

@@ -69,6 +69,7 @@ class TaggedMachine(ToolMachine):
             if edge.group() in spec.closers:
                 return self.fail(edge.start(), "content")
             if edge.group() != spec.call_opener:
+                self.speak()
                 self.position = edge.start()  # a region that opens twice opens once
                 return True
             position = edge.end()
@@ -84,14 +85,16 @@ class TaggedMachine(ToolMachine):
         known = not self.types or name in self.types
         if not name or (not known and spec.unknown == "text"):
             return self.fail(ended.end() if name else ended.start(), "content")
-        belongs = ended.group() in (spec.key_opener, *spec.call_closers)
-        self.position = ended.start() if belongs else ended.end()
         self.skipped = not known and spec.unknown == "drop"
+        if self.skipped:
+            self.speak()
+        else:
+            self.begin(name)
+        belongs = ended.group() == spec.key_opener or ended.group() in spec.call_closers
+        self.position = ended.start() if belongs else ended.end()
         self.name = name
         self.phase = "members"
         self.writer.reset()
-        if not self.skipped:
-            self.begin(name)
         return True
 
     def members(self) -> bool:
@@ -135,7 +138,7 @@ class TaggedMachine(ToolMachine):
 
     def _types_of(self, tag: str) -> str:
         """The type letters of the value behind a key's tag: what the tag says, or the schema; "" for a string."""
-        declared = _DECLARED.search(tag)
+        declared = _DECLARED.search(tag) if "=" in tag else None
         if declared:
             return "" if declared.group(1) == "true" or declared.group(2) == "string" else ANY_JSON
         if self._wraps():
@@ -253,5 +256,7 @@ class TaggedMachine(ToolMachine):
 
 def _attribute(tag: str) -> str:
     """The first word of a tag's inside, or what its quotes hold."""
+    if tag.isidentifier():
+        return tag
     match = _NAME.match(tag)
     return next((group for group in match.groups() if group is not None), "").strip() if match else ""

@@ -90,9 +90,11 @@ class ToolMachine(PhaseMachine):
         self.alphabet = alphabet
         self.blank = ""
         self.spoken = False
+        self._unsaid = -1
 
     def feed(self, text: str, final: bool = False) -> None:
         super().feed(text, final)
+        self.speak()
         if final:
             self.finish()
 
@@ -117,8 +119,16 @@ class ToolMachine(PhaseMachine):
         raise NotImplementedError
 
     def say(self, end: int) -> None:
-        """Give the text up to `end` out as content, as far as the format lets it be content."""
-        text, self.position = self.text[self.position : end], end
+        """The text up to `end` is content; it is given out by `speak`, together with what follows it."""
+        if self._unsaid < 0:
+            self._unsaid = self.position
+        self.position = end
+
+    def speak(self) -> None:
+        """Give content out, as far as the format lets it be content. Due before `position` moves past other text."""
+        if self._unsaid < 0:
+            return
+        text, self._unsaid = self.text[self._unsaid : self.position], -1
         if not text or (self.out.calls and self.form.after == "drop"):
             return
         text = self.readable(text)
@@ -131,7 +141,8 @@ class ToolMachine(PhaseMachine):
         self.out.content(text)
 
     def begin(self, name: str, call_id: str | None = None) -> None:
-        """Begin a call; white space before it is no content."""
+        """Begin a call at `position`; white space before it is no content."""
+        self.speak()
         self.blank, self.spoken = "", False
         self.out.start(name, call_id)
 
