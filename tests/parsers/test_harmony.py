@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,9 +10,9 @@ from typing import Any
 import pytest
 
 from renderlayer.bundle import open_model
-from renderlayer.bundle.decoding import byte_level_bytes
 from renderlayer.parsers import Answer, Parser, ParserNames, Piece, open_parser
 from renderlayer.settings import Settings
+from tests.harmony_library import harmony_encoding
 from tests.parsers.support import asking, streamed
 
 library = pytest.importorskip("openai_harmony")
@@ -32,16 +30,9 @@ HEADERS = (
 
 @pytest.fixture(scope="module")
 def encoding(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The library with its vocabulary, rebuilt from the tokenizer file: it would download it otherwise."""
-    folder = tmp_path_factory.mktemp("vocabulary")
-    vocabulary = json.loads((shared / "models/tiny-gptoss/tokenizer.json").read_bytes())["model"]["vocab"]
-    rows = sorted((token_id, byte_level_bytes(piece)) for piece, token_id in vocabulary.items())
-    (folder / "o200k_base.tiktoken").write_bytes(
-        b"".join(b"%s %d\n" % (base64.b64encode(data), token_id) for token_id, data in rows)
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIKTOKEN_ENCODINGS_BASE", str(folder))
-        yield library.load_harmony_encoding(library.HarmonyEncodingName.HARMONY_GPT_OSS)
+    tokenizer_file = shared / "models/tiny-gptoss/tokenizer.json"
+    with harmony_encoding(tokenizer_file, tmp_path_factory.mktemp("vocabulary")) as encoding:
+        yield encoding
 
 
 @pytest.fixture(scope="module")

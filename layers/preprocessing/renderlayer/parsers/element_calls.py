@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -56,8 +55,6 @@ class ElementCallsMachine(RegionMachine):
 
     memory: ClassVar[tuple[str, ...]] = (*RegionMachine.memory, "name", "parameter", "open", "comma")
     phases: ClassVar[tuple[str, ...]] = (*RegionMachine.phases, "element")
-    bare_start: ClassVar[re.Pattern[str]] = re.compile(r"(?!)")
-    call_start: ClassVar[re.Pattern[str]] = re.compile(r"(?!)")
 
     def __init__(self, form: ElementCalls, out: Emitter, alphabet: Alphabet, types: ToolTypes) -> None:
         super().__init__(form, out, alphabet)

@@ -50,16 +50,14 @@ class GemmaCalls(RegionFormat):
 
 
 class GemmaCallsMachine(RegionMachine):
-    """Phases of a call: key → word | string → … → between; `pending` is what precedes the next value in the JSON.
+    """Phases of a call: element → word | whole | string → element → … → between.
 
-    Memory, besides the region's: the call's name, the open brackets, the key at hand, and the JSON that waits for the
-    value behind it.
+    Memory, besides the region's: the call's name, the open brackets, the key at hand, the JSON that waits for the value
+    behind it, and whether that is a string that has begun.
     """
 
     memory: ClassVar[tuple[str, ...]] = (*RegionMachine.memory, "name", "stack", "last_key", "pending", "opened")
     phases: ClassVar[tuple[str, ...]] = (*RegionMachine.phases, "element", "word", "whole", "string")
-    bare_start: ClassVar[re.Pattern[str]] = re.compile(r"(?!)")
-    call_start: ClassVar[re.Pattern[str]] = re.compile(r"(?!)")
 
     def __init__(self, form: GemmaCalls, out: Emitter, alphabet: Alphabet, types: ToolTypes) -> None:
         super().__init__(form, out, alphabet)

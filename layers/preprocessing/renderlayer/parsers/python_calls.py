@@ -30,7 +30,7 @@ class PythonCalls(RegionFormat):
 
 
 class PythonCallsMachine(RegionMachine):
-    """Phases of a call: key → value → key → … → between, or lost where an argument is none.
+    """Phases of a call: key → value → key → … → between; what is no argument ends the call (skipping).
 
     Memory, besides the region's: the arguments so far, the value at hand, and whether it has begun.
     """

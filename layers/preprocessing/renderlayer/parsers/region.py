@@ -15,6 +15,7 @@ from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.tokens import Alphabet
 from renderlayer.parsers.tool_machine import ToolFormat, ToolMachine
 
+_NOTHING = re.compile(r"(?!)")
 _BETWEEN = re.compile(r"[\s,;\]}`]*+")
 
 
@@ -59,10 +60,10 @@ class RegionMachine(ToolMachine):
 
     memory: ClassVar[tuple[str, ...]] = (*ToolMachine.memory, "inside")
     phases: ClassVar[tuple[str, ...]] = ("content", "first", "opening", "between", "skipping", "plain")
-    bare_start: ClassVar[re.Pattern[str]]
-    """What a bare region begins with."""
-    call_start: ClassVar[re.Pattern[str]]
-    """What another call in a region begins with."""
+    bare_start: ClassVar[re.Pattern[str]] = _NOTHING
+    """What a region without an opener begins with."""
+    call_start: ClassVar[re.Pattern[str]] = _NOTHING
+    """What another call in a region begins with, besides an opener."""
 
     def __init__(self, form: RegionFormat, out: Emitter, alphabet: Alphabet) -> None:
         super().__init__(form, out, alphabet)
