@@ -64,6 +64,11 @@ def test_context_is_the_references(real: Model) -> None:
     assert real.facts.max_model_len == CONTEXT.get(real.facts.name, real.facts.max_model_len)
 
 
+def _without_place(message: str) -> str:
+    """An error's text; where in the interpreter a recursion came to its end depends on how deep the test runs."""
+    return message.partition(" while calling")[0]
+
+
 def test_every_template_renders_the_same_under_limits(shared: Path) -> None:
     paths = sorted((shared / "templates").glob("*.jinja"))
     rendered = 0
@@ -78,7 +83,7 @@ def test_every_template_renders_the_same_under_limits(shared: Path) -> None:
             except BadRequest as error:
                 with pytest.raises(BadRequest) as refused:
                     limited.render(context)
-                assert str(refused.value) == str(error)
+                assert _without_place(str(refused.value)) == _without_place(str(error))
             else:
                 assert limited.render(context) == expected
                 rendered += 1

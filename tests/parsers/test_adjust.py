@@ -288,7 +288,7 @@ def test_harmony_with_a_strict_tool_offers_calls_or_the_constrained_answer() -> 
 
 def test_a_tokenizers_grammar_covers_the_reasoning() -> None:
     change = adjust(Names("mistral", "mistral"), [tool()], "required", tokenizer_grammar="start: body")
-    assert change == Adjustment(params(grammar="start: body"), skip_special_tokens=False, reasoning_ended=True)
+    assert change == Adjustment(params(grammar="start: body"), skip_special_tokens=None, reasoning_ended=True)
 
 
 # --- tool choices that nothing could serve -----------------------------------------------------------------------
