@@ -14,6 +14,7 @@ from typing import Any
 
 from renderlayer.bundle.pack import pack
 from tests.bench.measure import answer, cold, stream, warm
+from tests.bench.parsed import parsed_answers
 from tests.events import http_api
 from tests.runtime import Function
 
@@ -40,6 +41,8 @@ def main() -> None:
         cold_starts(folder, bundle)
         if not arguments.cold:
             derenders(bundle, renders(bundle))
+            for name, figure in parsed_answers(DERENDER, bundle):
+                line(name, figure)
 
 
 def default_model() -> Path:
