@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 T = TypeVar("T")
+
+_leaving = threading.Event()
+_begun: WeakSet[Background[Any]] = WeakSet()
+
+
+@atexit.register
+def _finish() -> None:
+    """Wait for what is being computed: a process that ends while a thread loads a native library crashes."""
+    _leaving.set()
+    for each in list(_begun):
+        each.settle()
 
 
 class Background(Generic[T]):
@@ -14,22 +27,33 @@ class Background(Generic[T]):
 
     The thread then waits for ever. kitoken's allocator (mimalloc, in kitoken 0.11.1) takes the thread that imports it
     for the main one; once that has ended, calls from threads that start later crash the process.
+
+    Args:
+        delay: seconds before it begins.
     """
 
-    def __init__(self, compute: Callable[[], T]) -> None:
+    def __init__(self, compute: Callable[[], T], delay: float = 0.0) -> None:
         self._compute = compute
+        self._delay = delay
         self._outcome: list[T] = []
         self._error: Exception | None = None
         self._done = threading.Event()
+        _begun.add(self)
         threading.Thread(target=self._run, name="renderlayer-load", daemon=True).start()
 
     def _run(self) -> None:
         try:
+            if _leaving.wait(self._delay):
+                raise RuntimeError("the process is ending")
             self._outcome.append(self._compute())
         except Exception as error:
             self._error = error
         self._done.set()
         threading.Event().wait()
+
+    def settle(self) -> None:
+        """Wait until there is a value or an error."""
+        self._done.wait()
 
     @property
     def ready(self) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -129,11 +128,10 @@ class Tokenizer:
         if self._fast is None:
             with self._fast_lock:
                 if self._fast is None:
-                    self._fast = Background(self._load_fastokens)
+                    self._fast = Background(self._load_fastokens, _FAST_DELAY)
         return self._fast.value if self._fast.ready else None
 
     def _load_fastokens(self) -> Encode:
-        time.sleep(_FAST_DELAY)
         import fastokens
 
         encode = fastokens.Tokenizer.from_file(str(self._file)).encode
