@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import AfterValidator, model_validator
 
 from renderlayer.errors import BadRequest
 from renderlayer.wire._base import Body, refused
@@ -58,8 +58,18 @@ class NamedToolChoice(Body):
 ToolChoice = Literal["none", "auto", "required"] | NamedToolChoice | None
 
 
+def _readable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for index, message in enumerate(messages):
+        check_message(index, message)
+    return messages
+
+
+Messages = Annotated[list[dict[str, Any]], AfterValidator(_readable)]
+"""Chat messages, each of which some role's schema accepts."""
+
+
 class ChatCompletionRequest(SamplingFields):
-    messages: list[dict[str, Any]]
+    messages: Messages
     logprobs: bool | None = False
     top_logprobs: int | None = 0
     max_completion_tokens: int | None = None
@@ -78,13 +88,6 @@ class ChatCompletionRequest(SamplingFields):
     mm_processor_kwargs: dict[str, Any] | None = None
     mm_payload: MmPayload | None = None
     return_mm_kwargs: bool | None = None
-
-    @field_validator("messages", mode="after")
-    @classmethod
-    def _readable(cls, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        for index, message in enumerate(messages):
-            check_message(index, message)
-        return messages
 
     @model_validator(mode="before")
     @classmethod

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from renderlayer.wire._base import INT64_MAX, Body
-from renderlayer.wire.chat import ChatTool, check_message
+from renderlayer.wire.chat import ChatTool, Messages
 
 
 class TokenizeCompletionRequest(Body):
@@ -19,7 +19,7 @@ class TokenizeCompletionRequest(Body):
 
 class TokenizeChatRequest(Body):
     model: str | None = None
-    messages: list[dict[str, Any]]
+    messages: Messages
     add_generation_prompt: bool = True
     return_token_strs: bool | None = False
     continue_final_message: bool = False
@@ -29,13 +29,6 @@ class TokenizeChatRequest(Body):
     media_io_kwargs: dict[str, Any] | None = None
     mm_processor_kwargs: dict[str, Any] | None = None
     tools: list[ChatTool] | None = None
-
-    @field_validator("messages", mode="after")
-    @classmethod
-    def _readable(cls, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        for index, message in enumerate(messages):
-            check_message(index, message)
-        return messages
 
     @model_validator(mode="before")
     @classmethod
