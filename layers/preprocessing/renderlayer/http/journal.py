@@ -12,7 +12,10 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
 
+import orjson
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,10 +27,8 @@ NAMESPACE = "renderlayer"
 LONGEST = 200
 """Characters of a path or a request id that are logged."""
 
-_COUNTED = {
-    "prompt_tokens": ("PromptTokens", MetricUnit.Count),
-    "completion_tokens": ("CompletionTokens", MetricUnit.Count),
-}
+_COUNTED = {"prompt_tokens": "PromptTokens", "completion_tokens": "CompletionTokens"}
+_UNITS = {"Duration": MetricUnit.Milliseconds}
 
 
 class Journal:
@@ -61,36 +62,55 @@ class Journal:
     def _write(self, scope: Scope, ids: Mapping[str, str], answer: _Watch, milliseconds: float) -> None:
         counts: dict[str, int] = scope[COUNTS]
         status = answer.status or 500
-        line = EphemeralMetrics(namespace=NAMESPACE, service=self._service)
-        line.add_metric("Duration", MetricUnit.Milliseconds, round(milliseconds, 3))
-        for name, value in counts.items():
-            if name in _COUNTED:
-                line.add_metric(*_COUNTED[name], value)
-        line.add_metric("ClientErrors", MetricUnit.Count, 400 <= status < 500)
-        line.add_metric("ServerErrors", MetricUnit.Count, status >= 500)
         cold = self._first()
-        line.add_metric("ColdStarts", MetricUnit.Count, cold)
-        searched = {
+        metrics = {
+            "Duration": round(milliseconds, 3),
+            **{_COUNTED[name]: value for name, value in counts.items() if name in _COUNTED},
+            "ClientErrors": int(400 <= status < 500),
+            "ServerErrors": int(status >= 500),
+            "ColdStarts": int(cold),
+        }
+        constant, directives = _frame(self._service, tuple(metrics))
+        line = {
+            "_aws": {"Timestamp": int(time.time() * 1e3), "CloudWatchMetrics": directives},
+            **constant,
+            **{name: [value] for name, value in metrics.items()},
             "level": "ERROR" if status >= 500 else "INFO",
             "message": "request",
             **ids,
             "method": scope["method"],
             "path": scope["path"][:LONGEST],
             "status": status,
-            "duration_ms": round(milliseconds, 3),
+            "duration_ms": metrics["Duration"],
             "response_bytes": answer.size,
             "cold_start": cold,
             **counts,
         }
-        for name, value in searched.items():
-            line.add_metadata(name, value)
         # one write, so that lines of concurrent requests do not mix
-        sys.stdout.write(json.dumps(line.serialize_metric_set(), separators=(",", ":")) + "\n")
+        sys.stdout.write(_written(line) + "\n")
 
     def _first(self) -> bool:
         with self._lock:
             cold, self._cold = self._cold, False
         return cold
+
+
+@lru_cache(maxsize=64)
+def _frame(service: str, metrics: tuple[str, ...]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What all records of these metrics share, as Powertools forms it: dimensions, and the directives of `_aws`."""
+    form = EphemeralMetrics(namespace=NAMESPACE, service=service)
+    for name in metrics:
+        form.add_metric(name, _UNITS.get(name, MetricUnit.Count), 0)
+    record: dict[str, Any] = {**form.serialize_metric_set()}
+    directives = record.pop("_aws")["CloudWatchMetrics"]
+    return {name: value for name, value in record.items() if name not in metrics}, directives
+
+
+def _written(line: Mapping[str, Any]) -> str:
+    try:
+        return orjson.dumps(line).decode()
+    except TypeError:  # a lone surrogate in the path of an event
+        return json.dumps(line, separators=(",", ":"))
 
 
 class _Watch:

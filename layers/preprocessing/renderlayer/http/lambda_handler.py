@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import threading
 from typing import Any
 
 from mangum import Mangum
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp, Message, Scope
 
 from renderlayer.http.bodies import Bodies
 from renderlayer.http.contain import Contain
@@ -27,23 +26,67 @@ class _Loop:
     """An event loop that is closed when the thread that holds it ends."""
 
     def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
+        self._loop = asyncio.new_event_loop()
+        self.run = self._loop.run_until_complete
 
     def __del__(self) -> None:
-        self.loop.close()
+        self._loop.close()
 
 
-class _Loops(threading.local):
-    """The event loop of each thread; Mangum runs the one that it finds as the current one."""
+class _Thread(threading.local):
+    """What each thread has of its own."""
 
     def __init__(self) -> None:
-        self._held = _Loop()
-
-    def enter(self) -> None:
-        asyncio.set_event_loop(self._held.loop)
+        self.loop = _Loop()
 
 
-_loops = _Loops()
+_thread = _Thread()
+
+
+class _Exchange:
+    """One request and its answer. Mangum's own cycle makes a queue, a buffer and log records for each."""
+
+    def __init__(self, body: bytes) -> None:
+        self.status = 500
+        self.headers: list[list[bytes]] = []
+        self.body = b""
+        self._parts: list[bytes] = []
+        self._request: Message | None = {"type": "http.request", "body": body, "more_body": False}
+        self._ended: asyncio.Future[Message] | None = None
+
+    async def receive(self) -> Message:
+        """The body, then, once the answer is complete, the end of the connection."""
+        request, self._request = self._request, None
+        if request is not None:
+            return request
+        self._ended = self._ended or asyncio.get_running_loop().create_future()
+        return await asyncio.shield(self._ended)
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], message.get("headers", [])
+            return
+        self._parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            self.body = b"".join(self._parts)
+            if self._ended is not None:
+                self._ended.set_result({"type": "http.disconnect"})
+
+
+class _Adapter(Mangum):
+    """Mangum's events and results around an application that lets no exception out (`Contain`)."""
+
+    def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        host = self.infer(event, context)
+        exchange = _Exchange(host.body)
+        _thread.loop.run(self._work(host.scope, exchange))
+        return host({"status": exchange.status, "headers": exchange.headers, "body": exchange.body})
+
+    async def _work(self, scope: Scope, exchange: _Exchange) -> None:
+        await self.app(scope, exchange.receive, exchange.send)
+
+    def _setup_event_loop(self) -> None:
+        """None is needed: each thread has its own."""
 
 
 class LambdaHandler:
@@ -53,16 +96,13 @@ class LambdaHandler:
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, service: str) -> None:
-        logging.getLogger("mangum").setLevel(logging.CRITICAL)  # the journal reports, without quoting the request
         self._largest = settings.max_response_bytes
-        _loops.enter()
         bodies = Bodies(app, settings.max_body_bytes, self._response_limit)
         app = UnderPrefix(Journal(Contain(bodies), service), settings.root_path)
-        self._mangum = Mangum(app, lifespan="off")
+        self._adapter = _Adapter(app, lifespan="off")
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        _loops.enter()
-        return self._mangum(event, context)
+        return self._adapter(event, context)
 
     def _response_limit(self, scope: Scope) -> int | None:
         if "elb" in scope["aws.event"]["requestContext"]:
