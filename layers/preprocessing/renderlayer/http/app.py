@@ -5,18 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from renderlayer import __version__
-from renderlayer.errors import BadRequest, RenderLayerError
+from renderlayer.errors import RenderLayerError
 from renderlayer.http.auth import EchoRequestId, RequireKey
 from renderlayer.http.body import (
     EVENT_STREAM,
@@ -30,6 +28,7 @@ from renderlayer.http.body import (
     require_json,
 )
 from renderlayer.http.counts import count_tokens
+from renderlayer.http.direct import FORESEEN, Direct, Endpoint, answer_to
 from renderlayer.http.routes import ROUTES, Route
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
@@ -54,11 +53,10 @@ def create_app(settings: Settings | None = None, parts: Sequence[str] = PARTS, s
     server = server or Server.open(settings)
     app = FastAPI(title="renderlayer", version=__version__)
     app.state.server = server
-    for route in ROUTES:
-        if route.part in parts:
-            app.router.add_api_route(
-                route.path, _endpoint(route, server), methods=["POST"], route_class_override=PlainRoute
-            )
+    endpoints = {route.path: _endpoint(route, server) for route in ROUTES if route.part in parts}
+    for path, endpoint in endpoints.items():
+        app.add_api_route(path, endpoint, methods=["POST"])
+    app.add_middleware(Direct, endpoints=endpoints)
     if "complete" in parts and settings.engine_url:
         from renderlayer.http.complete import add_complete_routes
         from renderlayer.pipeline import Engine
@@ -69,24 +67,10 @@ def create_app(settings: Settings | None = None, parts: Sequence[str] = PARTS, s
     return app
 
 
-class PlainRoute(APIRoute):
-    """A route whose endpoint takes the request and returns the response: nothing to inject, nothing to serialise.
-
-    FastAPI's own way around such an endpoint takes longer than a small derender call.
-    """
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] in (self.methods or ()):
-            response: Response = await self.endpoint(Request(scope, receive, send))
-            await response(scope, receive, send)
-        else:
-            await super().handle(scope, receive, send)
-
-
 def guard(app: FastAPI, settings: Settings) -> None:
     """What every application has: answers to errors, keys, request ids."""
-    app.add_exception_handler(RenderLayerError, _on_error)
-    app.add_exception_handler(UnicodeEncodeError, _on_surrogate)
+    for foreseen in FORESEEN:
+        app.add_exception_handler(foreseen, _on_error)
     app.add_exception_handler(Exception, _on_crash)
     if settings.api_key:
         app.add_middleware(RequireKey, keys=settings.api_key)
@@ -94,7 +78,7 @@ def guard(app: FastAPI, settings: Settings) -> None:
         app.add_middleware(EchoRequestId)
 
 
-def _endpoint(route: Route, server: Server) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(route: Route, server: Server) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         if route.stream is not None and media_type(request) == EVENT_STREAM:
             from renderlayer.http.streams import derendered_stream
@@ -171,15 +155,8 @@ def model_card(name: str, server: Server) -> dict[str, Any]:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RenderLayerError)
-    return error_response(error)
-
-
-async def _on_surrogate(request: Request, error: Exception) -> Response:
-    """A lone surrogate of the input would reach the answer, where it cannot be encoded."""
-    assert isinstance(error, UnicodeEncodeError)
-    text = f"'{error.encoding}' codec can't encode character in position {error.start}: {error.reason}"
-    return error_response(BadRequest(text))
+    assert isinstance(error, FORESEEN)
+    return answer_to(error)
 
 
 async def _on_crash(request: Request, error: Exception) -> Response:

@@ -67,8 +67,11 @@ def refusal(error: RenderLayerError) -> Response:
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """The first header of that (lower-case) name."""
-    return next((value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name), None)
+    """The first header of that name; ASGI has all names in lower case."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return str(value, "latin-1")
+    return None
 
 
 def too_large(most: int) -> PayloadTooLarge:
