@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from renderlayer.derender import sse
 from renderlayer.errors import NotFound, Unavailable
-from renderlayer.http.app import guard
-from renderlayer.http.complete import add_complete_routes
+from renderlayer.http.application import Application
+from renderlayer.http.complete import complete_endpoints
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.messages import complete_messages
 from renderlayer.pipeline.responses import complete_responses
@@ -86,9 +86,4 @@ def test_an_engine_that_is_busy_is_an_ordinary_error(server: Server, path: str, 
 
 
 def client_of(server: Server, engine: Engine) -> Any:
-    from fastapi import FastAPI
-
-    app = FastAPI()
-    add_complete_routes(app, server, engine)
-    guard(app, server.settings)
-    return TestClient(app)
+    return TestClient(Application(server.settings, complete_endpoints(server, engine)))

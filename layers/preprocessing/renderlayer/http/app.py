@@ -1,44 +1,41 @@
-"""The FastAPI application: routes, auth, request ids and the error envelope; everything else is below (wire.md 1)."""
+"""The application: the wire's endpoints over one opened model; everything else is below (wire.md 1)."""
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from renderlayer import __version__
-from renderlayer.errors import RenderLayerError
-from renderlayer.http.auth import EchoRequestId, RequireKey
+from renderlayer.http.application import Application, Endpoint
 from renderlayer.http.body import (
     EVENT_STREAM,
     decoded,
     dumped,
     dumped_fast,
-    error_response,
     json_response,
     media_type,
     read_body,
     require_json,
 )
 from renderlayer.http.counts import count_tokens
-from renderlayer.http.direct import FORESEEN, Direct, Endpoint, answer_to
 from renderlayer.http.routes import ROUTES, Route
+from renderlayer.http.threads import aside
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
 
 REFERENCE_VERSION = "0.33.0"
 PARTS = ("render", "derender", "complete")
-logger = logging.getLogger("renderlayer")
 
 
-def create_app(settings: Settings | None = None, parts: Sequence[str] = PARTS, server: Server | None = None) -> FastAPI:
+def create_app(
+    settings: Settings | None = None, parts: Sequence[str] = PARTS, server: Server | None = None
+) -> Application:
     """Build the application.
 
     Args:
@@ -51,31 +48,16 @@ def create_app(settings: Settings | None = None, parts: Sequence[str] = PARTS, s
     """
     settings = settings or Settings.from_environment()
     server = server or Server.open(settings)
-    app = FastAPI(title="renderlayer", version=__version__)
-    app.state.server = server
     endpoints = {route.path: _endpoint(route, server) for route in ROUTES if route.part in parts}
-    for path, endpoint in endpoints.items():
-        app.add_api_route(path, endpoint, methods=["POST"])
-    app.add_middleware(Direct, endpoints=endpoints)
     if "complete" in parts and settings.engine_url:
-        from renderlayer.http.complete import add_complete_routes
+        from renderlayer.http.complete import complete_endpoints
         from renderlayer.pipeline import Engine
 
-        add_complete_routes(app, server, Engine(settings.engine_url, settings.engine_api_key))
+        endpoints |= complete_endpoints(server, Engine(settings.engine_url, settings.engine_api_key))
+    app = Application(settings, endpoints)
+    app.state.server = server
     _add_status_routes(app, server)
-    guard(app, settings)
     return app
-
-
-def guard(app: FastAPI, settings: Settings) -> None:
-    """What every application has: answers to errors, keys, request ids."""
-    for foreseen in FORESEEN:
-        app.add_exception_handler(foreseen, _on_error)
-    app.add_exception_handler(Exception, _on_crash)
-    if settings.api_key:
-        app.add_middleware(RequireKey, keys=settings.api_key)
-    if settings.enable_request_id_headers:
-        app.add_middleware(EchoRequestId)
 
 
 def _endpoint(route: Route, server: Server) -> Endpoint:
@@ -98,9 +80,7 @@ def _endpoint(route: Route, server: Server) -> Endpoint:
                 content = dumped_fast(claims(answer, server.settings, server.model))
             return content
 
-        # a function's handler serves one request at a time in its thread, where a second thread only costs time
-        in_function = "aws.event" in request.scope
-        return json_response(work() if in_function else await run_in_threadpool(work))
+        return json_response(await aside(request.scope, work))
 
     return endpoint
 
@@ -152,14 +132,3 @@ def model_card(name: str, server: Server) -> dict[str, Any]:
         "max_model_len": server.max_model_len,
         "permission": [permission],
     }
-
-
-async def _on_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, FORESEEN)
-    return answer_to(error)
-
-
-async def _on_crash(request: Request, error: Exception) -> Response:
-    """What nobody foresaw: the type is logged, the message is not, since it may quote a prompt."""
-    logger.error("unexpected %s on %s", type(error).__name__, request.url.path)
-    return error_response(RenderLayerError("The server had an error while processing your request."))

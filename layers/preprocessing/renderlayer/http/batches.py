@@ -16,7 +16,7 @@ from renderlayer.batch.files import BATCH, OUTPUT, Files
 from renderlayer.batch.orders import Orders
 from renderlayer.batch.store import Bucket
 from renderlayer.errors import InvalidRequest, NotImplementedHere
-from renderlayer.http.app import guard
+from renderlayer.http.application import Application
 from renderlayer.http.body import decoded, read_body
 from renderlayer.http.complete import PATHS
 from renderlayer.http.lambda_handler import ENVELOPE, LambdaHandler
@@ -30,16 +30,15 @@ Json = dict[str, Any]
 Limit = Annotated[int, Query(ge=1, le=100)]
 
 
-def create_batch_app(settings: Settings) -> FastAPI:
+def create_batch_app(settings: Settings) -> Application:
     """Build the application; without a bucket every call is refused. It opens no model."""
-    app = FastAPI(title="renderlayer batches")
+    app = Application(settings)
     if settings.batch_bucket:
         bucket = Bucket(settings.batch_bucket)
         _add_files(app, Files(bucket), settings)
         _add_batches(app, Orders(bucket, URLS), settings)
     else:
         _add_refusal(app)
-    guard(app, settings)
     return app
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from renderlayer.errors import PayloadTooLarge, RenderLayerError
@@ -16,6 +16,7 @@ from renderlayer.http.encoding import (
     size_as_base64,
     size_as_text,
 )
+from renderlayer.http.threads import aside
 
 WORTH_IT = 64 << 10
 """Bytes from which an answer is compressed: below, a network inside a region is faster than the compression."""
@@ -52,14 +53,15 @@ class Bodies:
             body = decompressed(body, header(scope, b"content-encoding") or "", self._max_request_bytes)
         except RenderLayerError as error:
             return await refusal(error)(scope, receive, send)
-        answer = _Answer(send, accepts_gzip(header(scope, b"accept-encoding")), self._response_limit(scope))
+        answer = _Answer(scope, send, accepts_gzip(header(scope, b"accept-encoding")), self._response_limit(scope))
         return await self._app(scope, _replayed(body, receive), answer)
 
 
 class _Answer:
     """Holds the start of an answer back until its body shows whether the answer must change."""
 
-    def __init__(self, send: Send, gzip: bool | None, limit: int | None) -> None:
+    def __init__(self, scope: Scope, send: Send, gzip: bool | None, limit: int | None) -> None:
+        self._scope = scope
         self._send = send
         self._gzip = gzip
         self._limit = limit
@@ -87,7 +89,7 @@ class _Answer:
         fits = self._limit is None or 2 * len(body) <= self._limit or size_as_text(body) <= self._limit
         large = len(body) >= WORTH_IT
         if (large and self._gzip) or (not fits and self._gzip is not False):
-            body = compressed(body) if len(body) < LARGE else await run_in_threadpool(compressed, body)
+            body = compressed(body) if len(body) < LARGE else await aside(self._scope, partial(compressed, body))
             fits = self._limit is None or size_as_base64(body) <= self._limit
             start["headers"] = [*_without_length(start), (b"content-encoding", b"gzip"), _length(body)]
         if not fits:

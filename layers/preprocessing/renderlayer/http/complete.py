@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import FastAPI
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from renderlayer.http.application import Endpoint
 from renderlayer.http.body import decoded, dumped, json_response, read_body, require_json
 from renderlayer.http.counts import count_tokens
-from renderlayer.http.streams import event_stream, named_event_stream
+from renderlayer.http.streams import event_stream
+from renderlayer.http.threads import aside
 from renderlayer.pipeline import complete_chat, complete_completion
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.messages import complete_messages
@@ -40,22 +40,21 @@ PATHS: dict[str, FrontDoor] = {
 }
 
 
-def add_complete_routes(app: FastAPI, server: Server, engine: Engine) -> None:
-    """Serve the front door from `app`; answers come from `engine`."""
-    for path, door in PATHS.items():
-        app.add_api_route(path, _endpoint(door, server, engine), methods=["POST"])
+def complete_endpoints(server: Server, engine: Engine) -> dict[str, Endpoint]:
+    """The front door, by path; answers come from `engine`."""
+    return {path: _endpoint(door, server, engine) for path, door in PATHS.items()}
 
 
-def _endpoint(door: FrontDoor, server: Server, engine: Engine) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(door: FrontDoor, server: Server, engine: Engine) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         require_json(request)
         body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
         header_id = request.headers.get("x-request-id")
-        answer = await run_in_threadpool(lambda: _first(door.complete(decoded(body), server, engine, header_id)))
+        answer = await aside(request.scope, lambda: _first(door.complete(decoded(body), server, engine, header_id)))
         if isinstance(answer, dict):
             count_tokens(request.scope, answer)
             return json_response(dumped(answer))
-        return named_event_stream(*answer) if door.named_events else event_stream(*answer)
+        return event_stream(request.scope, *answer, named=door.named_events)
 
     return endpoint
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from collections.abc import Coroutine
 from typing import Any
 
 from mangum import Mangum
 from starlette.types import ASGIApp, Message, Scope
 
+from renderlayer.http.application import Application
 from renderlayer.http.bodies import Bodies
 from renderlayer.http.contain import Contain
 from renderlayer.http.journal import Journal
-from renderlayer.http.prefix import UnderPrefix
+from renderlayer.http.prefix import put_under
 from renderlayer.settings import Settings
 
 ENVELOPE = 64 << 10
@@ -73,36 +75,50 @@ class _Exchange:
                 self._ended.set_result({"type": "http.disconnect"})
 
 
-class _Adapter(Mangum):
-    """Mangum's events and results around an application that lets no exception out (`Contain`)."""
+def _finish(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine that waits for nothing: an event loop would take longer than many a request."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    work.close()
+    raise RuntimeError("a function's endpoint waited for an event loop")
+
+
+class LambdaHandler(Mangum):
+    """A handler `(event, context) -> result` over an ASGI application: Mangum's events and results, our way between.
+
+    Safe to call from several threads at a time: each has an event loop of its own, which lives as long as the thread.
+
+    Args:
+        app: an `Application` answers its endpoints without an event loop.
+        settings: limits, and the prefix of the paths.
+        service: the function's name, in its log lines and metrics.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings, service: str) -> None:
+        self._direct = app if isinstance(app, Application) else None
+        self._prefix = settings.root_path
+        self._largest = settings.max_response_bytes
+        bodies = Bodies(app, settings.max_body_bytes, self._response_limit)
+        super().__init__(Journal(Contain(bodies), service), lifespan="off")
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         host = self.infer(event, context)
-        exchange = _Exchange(host.body)
-        _thread.loop.run(self._work(host.scope, exchange))
+        scope, exchange = host.scope, _Exchange(host.body)
+        put_under(scope, self._prefix)
+        work = self._work(scope, exchange)
+        if self._direct and self._direct.endpoint(scope):
+            _finish(work)
+        else:
+            _thread.loop.run(work)
         return host({"status": exchange.status, "headers": exchange.headers, "body": exchange.body})
 
     async def _work(self, scope: Scope, exchange: _Exchange) -> None:
         await self.app(scope, exchange.receive, exchange.send)
 
     def _setup_event_loop(self) -> None:
-        """None is needed: each thread has its own."""
-
-
-class LambdaHandler:
-    """A handler `(event, context) -> result` over an ASGI application.
-
-    Safe to call from several threads at a time: each has an event loop of its own, which lives as long as the thread.
-    """
-
-    def __init__(self, app: ASGIApp, settings: Settings, service: str) -> None:
-        self._largest = settings.max_response_bytes
-        bodies = Bodies(app, settings.max_body_bytes, self._response_limit)
-        app = UnderPrefix(Journal(Contain(bodies), service), settings.root_path)
-        self._adapter = _Adapter(app, lifespan="off")
-
-    def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        return self._adapter(event, context)
+        """Each thread has its own."""
 
     def _response_limit(self, scope: Scope) -> int | None:
         if "elb" in scope["aws.event"]["requestContext"]:

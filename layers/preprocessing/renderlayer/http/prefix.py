@@ -17,13 +17,18 @@ class UnderPrefix:
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
         self._app = app
-        self._prefix = prefix.rstrip("/")
+        self._prefix = prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        prefix = self._prefix or _stage(scope)
-        if prefix and scope["type"] == "http":
-            scope["root_path"] = prefix
+        put_under(scope, self._prefix)
         await self._app(scope, receive, send)
+
+
+def put_under(scope: Scope, prefix: str) -> None:
+    """Note in a request's scope which prefix its path may have."""
+    prefix = prefix.rstrip("/") or _stage(scope)
+    if prefix and scope["type"] == "http":
+        scope["root_path"] = prefix
 
 
 def _stage(scope: Scope) -> str:

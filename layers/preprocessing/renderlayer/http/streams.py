@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Scope
 
 from renderlayer.derender import sse
 from renderlayer.errors import RenderLayerError
 from renderlayer.http.body import EVENT_STREAM, read_body
 from renderlayer.http.routes import StreamWork
+from renderlayer.http.threads import aside, in_function
 from renderlayer.render.server import Server
 
 
@@ -24,21 +25,19 @@ async def derendered_stream(request: Request, work: StreamWork, server: Server, 
     """
     body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
     answer = work(sse.values([body]), server)
-    first = await run_in_threadpool(lambda: next(answer, None))
-    told = [] if first is None else [first]
-    if named_events:
-        return named_event_stream(told, answer)
-    return event_stream(told, answer)
+    first = await aside(request.scope, lambda: next(answer, None))
+    return event_stream(request.scope, [] if first is None else [first], answer, named=named_events)
 
 
-def event_stream(first: Iterable[Any], rest: Iterator[Any]) -> Response:
-    """A streaming response of `first` and then `rest`, closed by [DONE]."""
-    return StreamingResponse(_written(first, rest), media_type=EVENT_STREAM)
+def event_stream(scope: Scope, first: Iterable[Any], rest: Iterator[Any], named: bool = False) -> Response:
+    """A response of `first` and then `rest`, as events under their names, or as plain ones closed by [DONE].
 
-
-def named_event_stream(first: Iterable[Any], rest: Iterator[Any]) -> Response:
-    """A streaming response of events that have names."""
-    return StreamingResponse(_named(chain(first, rest)), media_type=EVENT_STREAM)
+    A server sends each event when it is there. A function's answer is collected anyway.
+    """
+    parts = _named(chain(first, rest)) if named else _written(first, rest)
+    if in_function(scope):
+        return Response(b"".join(parts), media_type=EVENT_STREAM)
+    return StreamingResponse(parts, media_type=EVENT_STREAM)
 
 
 def _named(events: Iterable[Any]) -> Iterator[bytes]:

@@ -1,0 +1,88 @@
+"""FastAPI with a short way in front of it: JSON requests reach their endpoint past middleware and router."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from renderlayer import __version__
+from renderlayer.errors import BadRequest, RenderLayerError
+from renderlayer.http.auth import EchoRequestId, RequireKey
+from renderlayer.http.body import error_response
+from renderlayer.settings import Settings
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+FORESEEN = (RenderLayerError, UnicodeEncodeError)
+"""What endpoints raise about a request; everything else is a fault of ours."""
+
+logger = logging.getLogger("renderlayer")
+
+
+class Application(FastAPI):
+    """What every function and server is made of: keys, request ids, answers to errors, and endpoints.
+
+    The endpoints are routes of FastAPI as well: for its description of the API, and for its 405s. They are called
+    before it comes to that, because the way through FastAPI takes longer than a small derender.
+
+    Args:
+        settings: whose keys are asked for, and whether request ids are echoed.
+        endpoints: what answers a POST, by path.
+    """
+
+    def __init__(self, settings: Settings, endpoints: Mapping[str, Endpoint] | None = None) -> None:
+        super().__init__(title="renderlayer", version=__version__)
+        self._endpoints = endpoints or {}
+        for path, endpoint in self._endpoints.items():
+            self.add_api_route(path, endpoint, methods=["POST"])
+        for foreseen in FORESEEN:
+            self.add_exception_handler(foreseen, _on_error)
+        self.add_exception_handler(Exception, _on_crash)
+        self._way: ASGIApp = self._answer
+        if settings.api_key:
+            self._way = RequireKey(self._way, settings.api_key)
+        if settings.enable_request_id_headers:
+            self._way = EchoRequestId(self._way)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._way(scope, receive, send)
+
+    def endpoint(self, scope: Scope) -> Endpoint | None:
+        """The endpoint that a request is for; None leaves it to FastAPI's routes."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            return None
+        return self._endpoints.get(scope["path"].removeprefix(scope.get("root_path", "")))
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self.endpoint(scope)
+        if endpoint is None:
+            await super().__call__(scope, receive, send)
+            return
+        try:
+            response = await endpoint(Request(scope, receive, send))
+        except FORESEEN as error:
+            response = _answer_to(error)
+        await response(scope, receive, send)
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, FORESEEN)
+    return _answer_to(error)
+
+
+def _answer_to(error: RenderLayerError | UnicodeEncodeError) -> Response:
+    if isinstance(error, RenderLayerError):
+        return error_response(error)
+    # a lone surrogate of the input would reach the answer, where it cannot be encoded
+    text = f"'{error.encoding}' codec can't encode character in position {error.start}: {error.reason}"
+    return error_response(BadRequest(text))
+
+
+async def _on_crash(request: Request, error: Exception) -> Response:
+    """What nobody foresaw: the type is logged, the message is not, since it may quote a prompt."""
+    logger.error("unexpected %s on %s", type(error).__name__, request.url.path)
+    return error_response(RenderLayerError("The server had an error while processing your request."))
