@@ -25,12 +25,12 @@ from renderlayer.derender.options import NO_REQUEST, Options
 from renderlayer.errors import BadRequest
 from renderlayer.render.server import Server
 from renderlayer.wire._base import Body
+from renderlayer.wire._json import compact
 from renderlayer.wire.derender import RESUME_LENGTH, WINDOW_PIECES, NonNegative
 
 VERSION = "1."
 DIGEST_BYTES = 6
 INFLATED_BYTES = 2 << 20
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
 # What states mostly say, for the compressor to point at. Part of the form: to change it is to change VERSION.
 _KNOWN = (
     b'"forced":true,"named":true,"parallel":false,"include_reasoning":false,"return_token_ids":true,"candidates":0,'
@@ -71,7 +71,7 @@ def seal(inside: Mapping[str, Any], endpoint: str, server: Server) -> str:
         BadRequest: the string would be too long, because what the parser must know of the tools is.
     """
     deflate = zlib.compressobj(wbits=-15, zdict=_KNOWN)
-    packed = deflate.compress(_ENCODER.encode(inside).encode()) + deflate.flush()
+    packed = deflate.compress(compact(inside)) + deflate.flush()
     text = VERSION + _spelled(_digest(packed, endpoint, server) + packed)
     if len(text) > RESUME_LENGTH:
         raise BadRequest("The tools are too large for a stream of single calls: send the whole stream in one call.")

@@ -15,6 +15,7 @@ from renderlayer.wire._base import malformed
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 DRAINED = 4
 """How many times the limit of an oversized body is read and dropped, so that its sender gets to read the answer."""
 
@@ -108,7 +109,7 @@ def dumped(value: Any) -> bytes:
     Raises:
         UnicodeEncodeError: a lone surrogate would reach the body.
     """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    return _ENCODER.encode(value).encode("utf-8")
 
 
 def dumped_fast(value: Any) -> bytes:
@@ -134,4 +135,4 @@ def error_response(error: RenderLayerError) -> Response:
 
 def dumped_lenient(value: Any) -> bytes:
     """Like `dumped`, but what cannot be encoded is escaped: an error text may quote the client's input."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    return _ENCODER.encode(value).encode("utf-8", "backslashreplace")

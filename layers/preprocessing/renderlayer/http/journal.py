@@ -7,7 +7,6 @@ lines come out as JSON with the same request ids.
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 import time
@@ -15,13 +14,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import orjson
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from renderlayer.http.body import header
 from renderlayer.http.counts import COUNTS
+from renderlayer.wire._json import compact
 
 NAMESPACE = "renderlayer"
 LONGEST = 200
@@ -87,7 +86,7 @@ class Journal:
             **counts,
         }
         # one write, so that lines of concurrent requests do not mix
-        sys.stdout.write(_written(line) + "\n")
+        sys.stdout.write(compact(line).decode() + "\n")
 
     def _first(self) -> bool:
         with self._lock:
@@ -104,13 +103,6 @@ def _frame(service: str, metrics: tuple[str, ...]) -> tuple[dict[str, Any], list
     record: dict[str, Any] = {**form.serialize_metric_set()}
     directives = record.pop("_aws")["CloudWatchMetrics"]
     return {name: value for name, value in record.items() if name not in metrics}, directives
-
-
-def _written(line: Mapping[str, Any]) -> str:
-    try:
-        return orjson.dumps(line).decode()
-    except TypeError:  # a lone surrogate in the path of an event
-        return json.dumps(line, separators=(",", ":"))
 
 
 class _Watch:

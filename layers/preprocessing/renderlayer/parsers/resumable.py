@@ -12,6 +12,7 @@ HOLD_LIMIT = 1024
 
 _LONGEST = 8 * HOLD_LIMIT
 _GREATEST = 1 << 31
+_PLAIN = frozenset({str, int, bool})
 _SURROGATE = re.compile("([\ud800-\udfff])")
 
 
@@ -43,16 +44,18 @@ class Resumable:
             raise bad_state()
         for name, item in zip(self.memory, value, strict=True):
             current = getattr(self, name)
-            if isinstance(current, Resumable):
-                current.load(item)
+            kind = type(current)
+            if kind in _PLAIN:
+                setattr(self, name, item if kind is bool is type(item) else _loaded(kind, item))
             else:
-                setattr(self, name, _loaded(type(current), item))
+                current.load(item)
 
 
 def _dumped(value: Any) -> Any:
-    if isinstance(value, Resumable):
+    kind = type(value)
+    if kind not in _PLAIN:
         return value.dump()
-    if type(value) is str and not value.isascii() and _SURROGATE.search(value):
+    if kind is str and not value.isascii() and _SURROGATE.search(value):
         return [ord(part) if _SURROGATE.fullmatch(part) else part for part in _SURROGATE.split(value) if part]
     return value
 
