@@ -12,6 +12,7 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -73,21 +74,20 @@ class Function:
 
     def __enter__(self) -> Function:
         self._thread.start()
+        self._output = tempfile.TemporaryFile("w+")  # a pipe would need a reader, which would wake up for every line
         self.started = time.perf_counter()
         self._process = subprocess.Popen(
-            self._command, env=self._environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            self._command, env=self._environment, cwd=ROOT, stdout=self._output, stderr=subprocess.STDOUT
         )
-        self._reader = threading.Thread(target=self._read)
-        self.output: list[str] = []
-        self._reader.start()
+        self._waiter = threading.Thread(target=self._wait)
+        self._waiter.start()
         return self
 
     def __exit__(self, *details: object) -> None:
         self._process.kill()
         self._process.wait()
-        self._reader.join()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        self._waiter.join()
+        self._output.close()
         self._events.put(None)
         self._server.shutdown()
         self._server.server_close()
@@ -99,7 +99,11 @@ class Function:
         try:
             return self._outcomes.get(timeout=TIMEOUT)
         except queue.Empty:
-            raise TimeoutError("".join(self.output)) from None
+            raise TimeoutError(self.output()) from None
+
+    def output(self) -> str:
+        """What the process has printed so far."""
+        return os.pread(self._output.fileno(), os.fstat(self._output.fileno()).st_size, 0).decode()
 
     def peak_megabytes(self) -> float:
         """The most memory that the process has held so far (Linux)."""
@@ -112,11 +116,9 @@ class Function:
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(") ")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.output.append(line)
-        ended = {"errorType": "Runtime.ExitError", "errorMessage": "".join(self.output)}
+    def _wait(self) -> None:
+        self._process.wait()
+        ended = {"errorType": "Runtime.ExitError", "errorMessage": self.output()}
         self._outcomes.put(Outcome(False, ended, 0.0, time.perf_counter()))
 
 

@@ -37,11 +37,12 @@ def test_render(server: Any) -> None:
         assert (status, error["error"]["type"]) == (400, "Bad Request")
         status, error = answered(function, http_api("/v1/chat/completions/derender", "{}"))
         assert (status, error) == (404, {"detail": "Not Found"})
-    lines = [json.loads(line) for line in function.output]
+        said = function.output()
+    lines = [json.loads(line) for line in said.splitlines()]
     assert [line["status"] for line in lines] == [200, 200, 200, 200, 200, 200, 400, 404]
     assert [line["cold_start"] for line in lines] == [True] + [False] * 7
     assert len({line["prompt_tokens"] for line in lines[:4]}) == 1
-    assert "Say hello" not in "".join(function.output)
+    assert "Say hello" not in said
 
 
 def test_derender(server: Any) -> None:
@@ -57,7 +58,7 @@ def test_derender(server: Any) -> None:
         assert status == 200
         assert chat["choices"][0]["message"]["content"] == "Hello there!"
         assert answered(function, http_api("/v1/chat/completions/render", json.dumps(CHAT)))[0] == 404
-    line = json.loads(function.output[0])
+        line = json.loads(function.output().splitlines()[0])
     assert (line["service"], line["prompt_tokens"], line["completion_tokens"]) == ("derender", 7, len(tokens))
 
 

@@ -119,7 +119,7 @@ def _inside(packed: bytes, form: type[R]) -> R:
     inflate = zlib.decompressobj(wbits=-15, zdict=_KNOWN)
     try:
         inside = inflate.decompress(packed, INFLATED_BYTES)
-        return form.model_validate(json.loads(inside))
+        return form.model_validate(json.loads(inside.decode()))
     except (zlib.error, ValueError, RecursionError, ValidationError):
         raise BadRequest("invalid stream_state: resume is malformed") from None
 

@@ -6,9 +6,11 @@ import asyncio
 import gc
 import threading
 from collections.abc import Coroutine
+from functools import cached_property
 from typing import Any
 
 from mangum import Mangum
+from mangum.handlers.api_gateway import HTTPGateway
 from starlette.types import ASGIApp, Message, Scope
 
 from renderlayer.http.application import Application
@@ -85,6 +87,14 @@ def _finish(work: Coroutine[Any, Any, None]) -> None:
     raise RuntimeError("a function's endpoint waited for an event loop")
 
 
+class _Gateway(HTTPGateway):
+    """Mangum's reader of API Gateway's events, which makes the scope anew whenever it is asked."""
+
+    @cached_property
+    def scope(self) -> Scope:
+        return super().scope
+
+
 class LambdaHandler(Mangum):
     """A handler `(event, context) -> result` over an ASGI application: Mangum's events and results, our way between.
 
@@ -101,7 +111,7 @@ class LambdaHandler(Mangum):
         self._prefix = settings.root_path
         self._largest = settings.max_response_bytes
         bodies = Bodies(app, settings.max_body_bytes, self._response_limit)
-        super().__init__(Journal(Contain(bodies), service), lifespan="off")
+        super().__init__(Journal(Contain(bodies), service), lifespan="off", custom_handlers=[_Gateway])
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         host = self.infer(event, context)
