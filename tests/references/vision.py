@@ -59,9 +59,9 @@ _VISION = {
 }
 
 
-def make_vision_folder(folder: Path) -> Path:
+def make_vision_folder(folder: Path, context: int = CONTEXT) -> Path:
     """Write the model's files, but no weights, into `folder` and return it."""
-    make_model_folder(folder, special_tokens=TOKENS, context=CONTEXT)
+    make_model_folder(folder, special_tokens=TOKENS, context=context)
     path = folder / "config.json"
     config: dict[str, Any] = json.loads(path.read_text())
     ids = {
@@ -75,7 +75,12 @@ def make_vision_folder(folder: Path) -> Path:
         "vision_start_token_id": ids["<|vision_start|>"],
         "vision_end_token_id": ids["<|vision_end|>"],
         "tie_word_embeddings": True,
-        "text_config": {**_TEXT, "vocab_size": config.pop("vocab_size"), "eos_token_id": ids["<|im_end|>"]},
+        "text_config": {
+            **_TEXT,
+            "max_position_embeddings": context,
+            "vocab_size": config.pop("vocab_size"),
+            "eos_token_id": ids["<|im_end|>"],
+        },
         "vision_config": _VISION,
     }
     path.write_text(json.dumps(config))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from renderlayer.wire._base import malformed
+from renderlayer.wire._json import read
 
 DONE = b"data: [DONE]\n\n"
 _END = "[DONE]"
@@ -55,7 +56,7 @@ def _lines(body: Iterable[bytes]) -> Iterator[bytes]:
 
 def _value(text: str) -> Any:
     try:
-        return json.loads(text)
+        return read(text)
     except json.JSONDecodeError as error:
         raise malformed(error.pos, error.msg) from None
     except (ValueError, RecursionError):

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope
 
 from renderlayer.errors import BadRequest, PayloadTooLarge, RenderLayerError, ValidationFailed
 from renderlayer.wire._base import malformed
+from renderlayer.wire._json import read
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
@@ -92,7 +93,7 @@ def decoded(body: bytes) -> Any:
     if not body:
         raise malformed(None, "")
     try:
-        return json.loads(body)
+        return read(body)
     except json.JSONDecodeError as error:
         raise malformed(error.pos, error.msg) from None
     except UnicodeDecodeError as error:
