@@ -59,8 +59,10 @@ parity: $(INSTALLED) ## replay the recordings of the reference (CORPUS=..., from
 	$(call replay,infra.local,$(filter-out $(ENGINE_CORPUS),$(CORPUS)))
 	$(call replay,infra.generate,$(filter $(ENGINE_CORPUS),$(CORPUS)))
 
-bench: $(INSTALLED) ## cold start, warm requests, memory, streaming: beside a hello world and transformers
+bench: $(INSTALLED) ## what it costs: cold start, requests, streams, photos, references, batches
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.photos
+	$(BIN)/python -m tests.bench.references
 	$(BIN)/python -m tests.bench.batch
 
 build: $(INSTALLED) $(SAM) ## build functions and layers for AWS (MODEL=..., ARCHITECTURE=x86_64|arm64)
