@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -36,13 +36,15 @@ class Outcome:
         ok: whether the handler returned; False for an error of the handler or of its import.
         value: the handler's result, or the error's description.
         began: when the event was handed over (`time.perf_counter`).
-        ended: when the outcome arrived.
+        ended: when the outcome arrived; of an answer that was streamed, its beginning.
+        parts: of an answer that was streamed: when each part arrived, and what it was.
     """
 
     ok: bool
     value: Any
     began: float
     ended: float
+    parts: tuple[tuple[float, bytes], ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -55,18 +57,22 @@ class Function:
     Args:
         handler: as Lambda names it, e.g. `functions.render.app.handler`.
         environment: variables on top of this process's own.
+        runtime: the module of the runtime client.
     """
 
-    def __init__(self, handler: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, handler: str, environment: Mapping[str, str] | None = None, runtime: str = "awslambdaric"
+    ) -> None:
         self._events: queue.Queue[bytes | None] = queue.Queue()
         self._outcomes: queue.Queue[Outcome] = queue.Queue()
         self._server = _Server(self._events, self._outcomes)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self._command = [sys.executable, "-m", "awslambdaric", handler]
+        self._command = [sys.executable, "-m", runtime, handler]
         self._environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(ROOT / "layers/preprocessing"), str(ROOT)]),
             "PYTHONDONTWRITEBYTECODE": "",  # a layer holds bytecode
+            "_HANDLER": handler,
             "AWS_LAMBDA_FUNCTION_NAME": "bench",
             "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._server.server_port}",
             **(environment or {}),
@@ -168,11 +174,24 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(event)
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        streamed = self.headers["Transfer-Encoding"] == "chunked"
+        parts = tuple(self._parts()) if streamed else ()
+        value = self._unframed(parts) if streamed else json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self._head(202, {}, b"")
         self._send(b"")
-        ok = self.path.endswith("/response")
-        self.server.outcomes.put(Outcome(ok, json.loads(body), self.server.began, self.arrived))
+        ok = self.path.endswith("/response") and "error" not in value
+        self.server.outcomes.put(Outcome(ok, value, self.server.began, self.arrived, parts))
+
+    def _parts(self) -> Iterator[tuple[float, bytes]]:
+        while size := int(self.rfile.readline(), 16):
+            part = self.rfile.read(size + 2)[:-2]
+            yield time.perf_counter(), part
+
+    def _unframed(self, parts: Sequence[tuple[float, bytes]]) -> dict[str, Any]:
+        """A streamed answer in the form of others: a head, ended by eight zero bytes, then the body, then an error."""
+        head, _, body = b"".join(part for _, part in parts).partition(bytes(8))
+        trailers = dict(line.decode().strip().split(": ", 1) for line in iter(self.rfile.readline, b"\r\n"))
+        return {**json.loads(head), "body": body.decode(), **({"error": trailers} if trailers else {})}
 
     def _head(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self.send_response_only(status)

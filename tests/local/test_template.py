@@ -54,6 +54,9 @@ def test_handlers_exist_where_the_template_says() -> None:
     for function in read().functions.values():
         tree = ast.parse((ROOT / (function.module.replace(".", "/") + ".py")).read_text())
         names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        for node in tree.body:
+            if isinstance(node, ast.Assign):
+                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         assert function.attribute in names
 
 

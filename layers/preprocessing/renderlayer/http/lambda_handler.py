@@ -2,89 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
-import threading
-from collections.abc import Coroutine
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mangum import Mangum
 from mangum.handlers.api_gateway import HTTPGateway
-from starlette.types import ASGIApp, Message, Scope
+from starlette.types import ASGIApp, Scope
 
 from renderlayer.http.application import Application
 from renderlayer.http.bodies import Bodies
 from renderlayer.http.contain import Contain
+from renderlayer.http.exchange import THREAD, Exchange, Stream, finish
 from renderlayer.http.journal import Journal
 from renderlayer.http.prefix import put_under
+from renderlayer.http.threads import STREAMED
 from renderlayer.settings import Settings
+
+if TYPE_CHECKING:
+    from renderlayer.http.runtime import Answer
 
 ENVELOPE = 64 << 10
 """Bytes left for status, headers and field names around the body that a function returns."""
 LOAD_BALANCER_LIMIT = (1 << 20) - ENVELOPE
 """Bytes of body that an Application Load Balancer takes from a function (1 MB in all)."""
-
-
-class _Loop:
-    """An event loop that is closed when the thread that holds it ends."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self.run = self._loop.run_until_complete
-
-    def __del__(self) -> None:
-        self._loop.close()
-
-
-class _Thread(threading.local):
-    """What each thread has of its own."""
-
-    def __init__(self) -> None:
-        self.loop = _Loop()
-
-
-_thread = _Thread()
-
-
-class _Exchange:
-    """One request and its answer. Mangum's own cycle makes a queue, a buffer and log records for each."""
-
-    def __init__(self, body: bytes) -> None:
-        self.status = 500
-        self.headers: list[list[bytes]] = []
-        self.body = b""
-        self._parts: list[bytes] = []
-        self._request: Message | None = {"type": "http.request", "body": body, "more_body": False}
-        self._ended: asyncio.Future[Message] | None = None
-
-    async def receive(self) -> Message:
-        """The body, then, once the answer is complete, the end of the connection."""
-        request, self._request = self._request, None
-        if request is not None:
-            return request
-        self._ended = self._ended or asyncio.get_running_loop().create_future()
-        return await asyncio.shield(self._ended)
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status, self.headers = message["status"], message.get("headers", [])
-            return
-        self._parts.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            self.body = b"".join(self._parts)
-            if self._ended is not None:
-                self._ended.set_result({"type": "http.disconnect"})
-
-
-def _finish(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine that waits for nothing: an event loop would take longer than many a request."""
-    try:
-        work.send(None)
-    except StopIteration:
-        return
-    work.close()
-    raise RuntimeError("a function's endpoint waited for an event loop")
 
 
 class _Gateway(HTTPGateway):
@@ -115,16 +56,27 @@ class LambdaHandler(Mangum):
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         host = self.infer(event, context)
-        scope, exchange = host.scope, _Exchange(host.body)
+        scope, exchange = host.scope, Exchange(host.body)
         put_under(scope, self._prefix)
         work = self._work(scope, exchange)
         if self._direct and self._direct.endpoint(scope):
-            _finish(work)
+            finish(work)
         else:
-            _thread.loop.run(work)
+            THREAD.loop.run(work)
         return host({"status": exchange.status, "headers": exchange.headers, "body": exchange.body})
 
-    async def _work(self, scope: Scope, exchange: _Exchange) -> None:
+    def stream(self, event: dict[str, Any], context: Any, answer: Answer) -> None:
+        """Answer an event part by part, for a runtime that sends them on."""
+        host = self.infer(event, context)
+        scope = host.scope
+        put_under(scope, self._prefix)
+        scope[STREAMED] = True
+        stream = Stream(host.body, answer)
+        THREAD.loop.run(self._work(scope, stream))
+        if not stream.ended:
+            raise RuntimeError("the answer broke off")
+
+    async def _work(self, scope: Scope, exchange: Exchange) -> None:
         await self.app(scope, exchange.receive, exchange.send)
 
     def _setup_event_loop(self) -> None:
@@ -133,7 +85,7 @@ class LambdaHandler(Mangum):
     def _response_limit(self, scope: Scope) -> int | None:
         if "elb" in scope["aws.event"]["requestContext"]:
             return LOAD_BALANCER_LIMIT
-        return self._largest - ENVELOPE if self._largest else None
+        return self._largest - ENVELOPE if self._largest and STREAMED not in scope else None
 
 
 def function(part: str) -> LambdaHandler:

@@ -14,7 +14,7 @@ from renderlayer.derender import sse
 from renderlayer.errors import RenderLayerError
 from renderlayer.http.body import EVENT_STREAM, read_body
 from renderlayer.http.routes import StreamWork
-from renderlayer.http.threads import aside, in_function
+from renderlayer.http.threads import aside, collected
 from renderlayer.render.server import Server
 
 
@@ -35,7 +35,7 @@ def event_stream(scope: Scope, first: Iterable[Any], rest: Iterator[Any], named:
     A server sends each event when it is there. A function's answer is collected anyway.
     """
     parts = _named(chain(first, rest)) if named else _written(first, rest)
-    if in_function(scope):
+    if collected(scope):
         return Response(b"".join(parts), media_type=EVENT_STREAM)
     return StreamingResponse(parts, media_type=EVENT_STREAM)
 

@@ -1,0 +1,7 @@
+"""The front door behind a function URL that streams: the same endpoints, each event sent when it is there."""
+
+from __future__ import annotations
+
+from renderlayer.http.lambda_handler import function
+
+handler = function("complete")

@@ -1,0 +1,142 @@
+"""The runtime that sends answers while they are made, against the Runtime API's stand-in."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from renderlayer.derender import sse
+from renderlayer.http.runtime import Answer
+from renderlayer.render.server import Server
+from tests.derender.engine import encoded, events, split
+from tests.events import function_url
+from tests.runtime import Function, Outcome
+
+SAID = "Hello there, good day!"
+RUNTIME = "renderlayer.http.runtime"
+PAUSE = 0.15
+CHAT = {"messages": [{"role": "user", "content": "Say hello."}], "stream": True}
+PATH = "/v1/chat/completions"
+
+
+@contextmanager
+def engine(told: list[bytes], breaks: bool = False) -> Iterator[str]:
+    """An engine's address; it sends these events with pauses between, and may break off where it should end."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Content-Length", str(sum(map(len, told)) + breaks))
+            self.end_headers()
+            for event in told:
+                self.wfile.write(event)
+                self.wfile.flush()
+                time.sleep(PAUSE)
+            self.close_connection = True
+
+        def log_message(self, *details: object) -> None:
+            """Nothing to say."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def ask(server: Server) -> Callable[..., Outcome]:
+    """Sends one request to the function over an engine that says the same to everybody."""
+    told = [*map(sse.event, events(split(encoded(server, SAID), [1, 2, 3]))), sse.DONE]
+
+    def sent(body: dict[str, Any], told: list[bytes] = told, breaks: bool = False) -> Outcome:
+        with engine(told, breaks) as url:
+            environment = {
+                "RENDERLAYER_MODEL": server.settings.model,
+                "RENDERLAYER_SERVED_MODEL_NAME": "small",
+                "RENDERLAYER_ENGINE_URL": url,
+            }
+            with Function("functions.stream.app.handler", environment, RUNTIME) as function:
+                return function.invoke(function_url(PATH, json.dumps(body)))
+
+    return sent
+
+
+def contents(body: str) -> str:
+    chunks = [json.loads(line.removeprefix("data: ")) for line in body.split("\n\n") if line.startswith("data: {")]
+    return "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks if chunk["choices"])
+
+
+def test_tokens_are_sent_as_they_come(ask: Callable[..., Outcome]) -> None:
+    outcome = ask(CHAT)
+    assert outcome.ok, outcome.value
+    assert outcome.value["statusCode"] == 200
+    assert outcome.value["headers"]["content-type"].startswith("text/event-stream")
+    assert contents(outcome.value["body"]) == SAID
+    assert outcome.value["body"].endswith("data: [DONE]\n\n")
+    first, *_, last = [at for at, part in outcome.parts if b'"content"' in part]
+    assert last - first > PAUSE
+
+
+def test_an_engine_that_breaks_off_is_an_event(ask: Callable[..., Outcome]) -> None:
+    outcome = ask(CHAT, breaks=True)
+    assert outcome.ok
+    assert contents(outcome.value["body"]) == SAID
+
+
+def test_what_is_wrong_before_the_first_token_is_an_ordinary_error(ask: Callable[..., Outcome]) -> None:
+    outcome = ask({**CHAT, "messages": "none"})
+    assert outcome.ok
+    assert outcome.value["statusCode"] == 400
+    assert json.loads(outcome.value["body"])["error"]["param"] == "body.messages"
+
+
+class Broken:
+    """A handler that fails before or in the middle of its answer."""
+
+    def stream(self, event: dict[str, Any], context: Any, answer: Answer) -> None:
+        if event["begin"]:
+            answer.begin(
+                200, [(b"Set-Cookie", b"a=1"), (b"X-Left", str(context.get_remaining_time_in_millis()).encode())]
+            )
+            answer.write(b"half of i")
+        raise LookupError("a private prompt")
+
+
+broken = Broken()
+
+
+def test_a_failure_is_reported_without_its_message() -> None:
+    with Function("tests.functions.test_stream.broken", None, RUNTIME) as function:
+        late = function.invoke({"begin": True})
+        early = function.invoke({"begin": False})
+        assert "private" not in function.output()
+    assert not late.ok
+    assert (late.value["cookies"], late.value["body"][:9]) == (["a=1"], "half of i")
+    assert 0 < int(late.value["headers"]["x-left"]) <= 120_000
+    assert late.value["error"]["Lambda-Runtime-Function-Error-Type"] == "LookupError"
+    assert not early.ok
+    assert early.value["errorType"] == "LookupError"
+    assert "private" not in json.dumps([early.value, late.value])
+
+
+def test_a_handler_that_cannot_be_loaded_is_told_at_start() -> None:
+    with Function(
+        "functions.stream.app.handler", {"RENDERLAYER_MODEL": "/nowhere"}, "renderlayer.http.runtime"
+    ) as function:
+        outcome = function.invoke({})
+    assert not outcome.ok
+    assert outcome.value["errorType"].endswith("ConfigurationError")
+    assert "/nowhere" in outcome.value["errorMessage"]
