@@ -41,6 +41,15 @@ def test_markers(template: str, config: dict[str, Any], expected: tuple[str, str
     assert parsers(template, **config) == expected
 
 
+def test_a_response_template_serves_where_no_family_does() -> None:
+    source = ModelSource(Path("nowhere"), "model")
+    source.config = {}
+    source.tokenizer_config = {"response_template": {"fields": {"thinking": {}, "tool_calls": {}}}}
+
+    assert suitable_parsers(source, ["{{ messages }}"], lambda text: True) == ("hf", "hf")
+    assert suitable_parsers(source, ["<tool_call></tool_call>"], lambda text: True) == ("hermes", "")
+
+
 def test_thinking_needs_its_tokens() -> None:
     assert parsers("</think>{{ enable_thinking }}", tokens=False) == ("", "")
 

@@ -62,8 +62,26 @@ def test_facts(make_folder: MakeFolder, tmp_path: Path) -> None:
     assert facts.generation_config["temperature"] == 0.5
     assert (facts.tokenizer_engine, facts.template_engine) == ("kitoken", "minijinja")
     assert facts.content_format == "string"
+    assert facts.response_template == {}
     assert not facts.harmony
     assert len(facts.fingerprint) == 64
+
+
+@pytest.mark.parametrize("own_file", [False, True])
+def test_the_response_template_is_packed(make_folder: MakeFolder, tmp_path: Path, own_file: bool) -> None:
+    template = {"start_anchor": "é", "fields": {"tool_calls": {"open": "<z>", "close": "<a>"}, "content": {}}}
+    chat = {"chat_template": "{{ messages[0].content }}"}
+    files = {"response_template.json": template} if own_file else {}
+    source = make_folder(
+        files={**files, "tokenizer_config.json": chat if own_file else {**chat, "response_template": template}}
+    )
+    one, two = pack(source, tmp_path / "one"), pack(source, tmp_path / "two")
+
+    facts = open_bundle(one).facts
+    assert facts.response_template == template
+    assert (facts.tool_parser, facts.reasoning_parser) == ("hf", "")
+    assert (one / "bundle.json").read_bytes() == (two / "bundle.json").read_bytes()
+    assert ("response_template.json" in json.loads((one / "bundle.json").read_text())["source"]["files"]) is own_file
 
 
 def test_fingerprint_follows_the_content(make_folder: MakeFolder, tmp_path: Path) -> None:

@@ -144,6 +144,11 @@ def _muse() -> str:
     )
 
 
+def _beam() -> str:
+    calls = _tagged('<call name="{}">', '<arg name="{}">', call_end="</call>", value_end="</arg>", after="")
+    return "".join(f"<|do|>{call}<|end|>" for call in calls)
+
+
 _TOOL_CALL = "\n".join(f"<tool_call>\n{text}\n</tool_call>" for text in _OBJECTS)
 _XML = _qwen3("<tool_call>", "</tool_call>")
 _KEYED = tuple(f'{{"{name}": {text}}}' for (name, _), text in zip(_VALUES, _ARGUMENTS, strict=True))
@@ -156,6 +161,7 @@ _COHERE = "<|START_ACTION|>[\n" + ",\n".join(_PARAMETERS).replace('"name"', '"to
 
 TOOL_EXAMPLES: dict[str, str] = {
     "apertus": f"<|tools_prefix|>[{', '.join(_KEYED)}]<|tools_suffix|>",
+    "beam": _beam(),
     "cohere_command3": _COHERE,
     "cohere_command4": _COHERE,
     "deepseek_v3": _deepseek("function<｜tool▁sep｜>{}\n```json\n", "\n```"),
@@ -174,6 +180,7 @@ TOOL_EXAMPLES: dict[str, str] = {
     "granite-20b-fc": "\n".join(f"<function_call> {text}" for text in _OBJECTS),
     "granite4": _TOOL_CALL,
     "hermes": _TOOL_CALL,
+    "hf": "".join(f"<do>{text}</do>" for text in _OBJECTS),
     "hunyuan_a13b": f"<tool_calls>{_ARRAY}</tool_calls>",
     "hy_v3": "<tool_calls>\n" + "\n".join(_glm(name_end="<tool_sep>")) + "\n</tool_calls>",
     "hy_v4": "<tool_calls>\n" + "\n".join(_glm(name_end="<tool_sep>")) + "\n</tool_calls>",
@@ -216,6 +223,8 @@ TOOL_EXAMPLES: dict[str, str] = {
 }
 
 REASONING_EXAMPLES: dict[str, str] = {
+    "beam": "<|thought|>\nHm.<|end|><|say|>Yes.<|end|>",
+    "hf": "<plan>Hm.</plan>Yes.",
     "cohere_command3": "<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>Yes.<|END_RESPONSE|>",
     "cohere_command4": "<|START_THINKING|>Hm.<|END_THINKING|><|START_TEXT|>Yes.<|END_TEXT|>",
     "deepseek_r1": "<think>Hm.</think>Yes.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from renderlayer.parsers import (
     Answer,
@@ -21,6 +22,7 @@ from renderlayer.parsers import (
 from renderlayer.parsers.messages import MessageFormat
 from renderlayer.parsers.reasoning_formats import REASONING
 from renderlayer.parsers.tool_formats import TOOLS
+from tests.parsers.templates import MARKERS, STANDARD, TEMPLATES
 
 TURN = "<|im_start|>"
 END_OF_TURN = "<|im_end|>"
@@ -49,6 +51,7 @@ class Facts:
     model_type: str = "test"
     tool_parser: str = "hermes"
     reasoning_parser: str = "qwen3"
+    response_template: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,8 @@ def markers_of(tool: str | None, reasoning: str | None) -> list[str]:
     """All markers of a pair of formats."""
     if tool == "openai" or reasoning == "openai_gptoss":
         return list(HARMONY)
+    if (tool or reasoning) in STANDARD:
+        return list(MARKERS[STANDARD[tool or reasoning or ""]])
     found = TOOLS[tool].literals() if tool else []
     if reasoning:
         form = REASONING[reasoning]
@@ -71,10 +76,20 @@ def markers_of(tool: str | None, reasoning: str | None) -> list[str]:
     return [marker for marker in dict.fromkeys(found) if marker.strip()]
 
 
-def opened(tool: str | None, reasoning: str | None = None, tokens: Sequence[str] | None = None) -> tuple[Parser, Words]:
-    """A parser and its vocabulary, in which the markers that look like tokens are tokens, or the given texts."""
+def opened(
+    tool: str | None,
+    reasoning: str | None = None,
+    tokens: Sequence[str] | None = None,
+    template: Mapping[str, Any] | None = None,
+) -> tuple[Parser, Words]:
+    """A parser and its vocabulary, in which the markers that look like tokens are tokens, or the given texts.
+
+    Parsers by a response template get the given one, or their own of `templates`.
+    """
     words = vocabulary(tokens if tokens is not None else tokens_of(tool, reasoning))
-    parser = open_parser(ParserNames(tool, reasoning), Model(words))
+    if template is None and (tool or reasoning) in STANDARD:
+        template = TEMPLATES[STANDARD[tool or reasoning or ""]]
+    parser = open_parser(ParserNames(tool, reasoning), Model(words, Facts(response_template=template or {})))
     assert parser is not None
     return parser, words
 

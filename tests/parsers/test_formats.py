@@ -97,7 +97,7 @@ def test_identity_separates_nothing() -> None:
     assert answered(None, "identity", "<think>Hm.</think>Yes.").content == "<think>Hm.</think>Yes."
 
 
-@pytest.mark.parametrize("names", [ParserNames("nope", None), ParserNames(None, "nope"), ParserNames("hf", None)])
+@pytest.mark.parametrize("names", [ParserNames("nope", None), ParserNames(None, "nope")])
 def test_a_name_that_is_not_built_is_refused_with_those_that_are(names: ParserNames) -> None:
     with pytest.raises(ConfigurationError, match=r"there are .*(hermes|qwen3)"):
         open_parser(names, Model(vocabulary([])))

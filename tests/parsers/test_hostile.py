@@ -18,7 +18,7 @@ from tests.parsers.support import Words, asking, markers_of, opened, pieces
 
 SIZE = 12_000
 FORMATS = [(name, None) for name in TOOL_PARSERS] + [(None, name) for name in REASONING_PARSERS]
-STATED = ["hermes", "qwen3_coder", "glm45", "kimi_k2", "pythonic", "gemma4", "openai", "minimax_m3"]
+STATED = ["hermes", "qwen3_coder", "glm45", "kimi_k2", "pythonic", "gemma4", "openai", "minimax_m3", "hf", "beam"]
 
 
 def repeated(part: str, size: int, words: Words) -> list[Piece]:
@@ -108,7 +108,7 @@ def test_the_state_of_another_parser_is_refused() -> None:
     assert hermes.feed(state, [])[0] == []
 
 
-_JSON = st.recursive(
+ANY_JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-5, 5)
@@ -118,9 +118,9 @@ _JSON = st.recursive(
 )
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, item in items for place in _places(item, (*path, key)))]
+    return [path, *(place for key, item in items for place in places(item, (*path, key)))]
 
 
 @pytest.mark.parametrize("name", STATED)
@@ -129,12 +129,12 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def test_a_tampered_state_is_refused_or_harmless(name: str, data: st.DataObject) -> None:
     parser, state = mid_call(name)
     tampered = json.loads(json.dumps(state))
-    *path, last = data.draw(st.sampled_from([place for place in _places(tampered) if place]))
+    *path, last = data.draw(st.sampled_from([place for place in places(tampered) if place]))
     holder = tampered
     for key in path:
         holder = holder[key]
     if data.draw(st.booleans()):
-        holder[last] = data.draw(_JSON)
+        holder[last] = data.draw(ANY_JSON)
     else:
         del holder[last]
 

@@ -29,6 +29,8 @@ class Facts:
     """Tool parser that suits the model ("": none known); wire.md 7.4."""
     reasoning_parser: str
     """Reasoning parser that suits the model ("": none known); wire.md 7.5."""
+    response_template: dict[str, Any]
+    """How the tokenizer describes the model's answers, for the parsers hf and beam; empty: it does not."""
     harmony: bool
     """Whether prompts are harmony's (wire.md 3.8)."""
     renderer: str

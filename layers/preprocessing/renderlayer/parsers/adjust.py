@@ -71,6 +71,7 @@ _DEFAULT = _ToolParser()
 _KEEPS_WITH_TOOLS = _ToolParser(special_tokens="tools")
 _KEEPS_ALWAYS = _ToolParser(special_tokens="always")
 _NATIVE = _ToolParser(forced="native", special_tokens="tools")
+_TEMPLATED = _ToolParser(forced="native", special_tokens="always")
 _GLM = _ToolParser("glm_4_7", special_tokens="always", level="function")
 _HERMES = _ToolParser("hermes", special_tokens="tools")
 _LLAMA = _ToolParser("llama")
@@ -79,7 +80,7 @@ _QWEN_XML = _ToolParser("qwen_3_coder", special_tokens="always")
 # Rows for the names of wire.md 7.4; a name that is not here needs nothing but the schema of a demanded call.
 _TOOL_PARSERS: dict[str, _ToolParser] = {
     "apertus": _KEEPS_WITH_TOOLS,
-    "beam": _NATIVE,
+    "beam": _TEMPLATED,
     "cohere_command3": _KEEPS_WITH_TOOLS,
     "cohere_command4": _KEEPS_WITH_TOOLS,
     "deepseek_v3": _ToolParser("deepseek_r1"),
@@ -96,7 +97,7 @@ _TOOL_PARSERS: dict[str, _ToolParser] = {
     "granite": _KEEPS_ALWAYS,
     "granite4": _KEEPS_WITH_TOOLS,
     "hermes": _HERMES,
-    "hf": _NATIVE,
+    "hf": _TEMPLATED,
     "hy_v3": _KEEPS_WITH_TOOLS,
     "hy_v4": _NATIVE,
     "inkling": _KEEPS_ALWAYS,
@@ -133,12 +134,14 @@ _TOOL_PARSERS: dict[str, _ToolParser] = {
 # Reasoning parsers whose markers are special tokens: these must stay in the text, tools or not.
 _KEEPING_REASONING_PARSERS = frozenset(
     {
+        "beam",
         "deepseek_v4",
         "deepseek_v41",
         "gemma4",
         "glm45",
         "glm47",
         "granite_thinking_parser",
+        "hf",
         "inkling",
         "kimi_k2",
         "kimi_k3",

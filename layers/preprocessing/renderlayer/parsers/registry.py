@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
@@ -15,6 +16,7 @@ from renderlayer.parsers.messages import MessageFormat
 from renderlayer.parsers.parser import Parser, TextParser
 from renderlayer.parsers.reasoning import ReasoningFormat
 from renderlayer.parsers.reasoning_formats import REASONING
+from renderlayer.parsers.response_template import NAMES as BY_TEMPLATE
 from renderlayer.parsers.tokens import Vocabulary
 from renderlayer.parsers.tool_formats import TOOLS
 from renderlayer.parsers.tool_machine import ToolFormat
@@ -34,15 +36,19 @@ _Form = TypeVar("_Form", ToolFormat, ReasoningFormat | MessageFormat)
 
 HARMONY = ParserNames("openai", "openai_gptoss")
 
-TOOL_PARSERS = tuple(sorted([*TOOLS, "openai"]))
-REASONING_PARSERS = tuple(sorted([*REASONING, "openai_gptoss"]))
+TOOL_PARSERS = tuple(sorted([*TOOLS, *BY_TEMPLATE, "openai"]))
+REASONING_PARSERS = tuple(sorted([*REASONING, *BY_TEMPLATE, "openai_gptoss"]))
 
 
 class Facts(Protocol):
-    """What parsers ask of a model's facts: its type, and the parsers that were found for it when it was packed."""
+    """What parsers ask of a model's facts: its type, its tokenizer's response template, and the parsers that were found
+    for it when it was packed."""
 
     @property
     def model_type(self) -> str: ...
+
+    @property
+    def response_template(self) -> Mapping[str, Any]: ...
 
     @property
     def tool_parser(self) -> str | None: ...
@@ -72,14 +78,15 @@ def open_parser(names: ParserNames, model: Model) -> Parser | None:
     reasoning = facts.reasoning_parser if names.reasoning == "auto" else names.reasoning
     if not tool and not reasoning:
         return None
-    return _opened(ParserNames(tool or None, reasoning or None), facts.model_type, _Key(model.vocabulary))
+    return _opened(ParserNames(tool or None, reasoning or None), facts.model_type, _Key(model.vocabulary, facts))
 
 
 class _Key:
-    """A vocabulary as a cache key: by identity."""
+    """A model as a cache key: by the identity of its vocabulary."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, facts: Facts) -> None:
         self.vocabulary = vocabulary
+        self.facts = facts
 
     def __hash__(self) -> int:
         return id(self.vocabulary)
@@ -94,7 +101,11 @@ def _opened(names: ParserNames, model_type: str, key: _Key) -> Parser:
         raise ConfigurationError(f"no tool parser {names.tool!r}; there are {', '.join(TOOL_PARSERS)}")
     if names.reasoning and names.reasoning not in REASONING_PARSERS:
         raise ConfigurationError(f"no reasoning parser {names.reasoning!r}; there are {', '.join(REASONING_PARSERS)}")
-    if model_type == "gpt_oss" or names.tool == HARMONY.tool or names.reasoning == HARMONY.reasoning:
+    if model_type == "gpt_oss":
+        return HarmonyParser(names, key.vocabulary)
+    if names.tool in BY_TEMPLATE or names.reasoning in BY_TEMPLATE:
+        return _by_template(names, key)
+    if names.tool == HARMONY.tool or names.reasoning == HARMONY.reasoning:
         return HarmonyParser(names, key.vocabulary)
     suffix = _suffix(key.vocabulary)
     tools = _suffixed(TOOLS[names.tool], suffix) if names.tool else None
@@ -102,6 +113,17 @@ def _opened(names: ParserNames, model_type: str, key: _Key) -> Parser:
     reasoning = _suffixed(REASONING[thinker], suffix) if thinker else None
     id_form: IdForm | None = "kimi" if model_type.startswith("kimi_k2") else None
     return TextParser(names, tools, reasoning, key.vocabulary, id_form)
+
+
+def _by_template(names: ParserNames, key: _Key) -> Parser:
+    """The parser of both halves, which cannot be combined with another."""
+    if names.tool and names.reasoning and names.tool != names.reasoning:
+        raise ConfigurationError(
+            f"--reasoning-parser {names.reasoning} and --tool-call-parser {names.tool} cannot be combined"
+        )
+    from renderlayer.parsers.response_template.parser import TemplateParser, open_template
+
+    return TemplateParser(names, open_template(names, key.facts.response_template), key.vocabulary)
 
 
 def _suffix(vocabulary: Vocabulary) -> str:

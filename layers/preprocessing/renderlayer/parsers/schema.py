@@ -77,11 +77,17 @@ def checked(types: Any) -> ToolTypes:
     return types
 
 
-def to_json(text: str, letters: str) -> str:
-    """The JSON text of a value written as `text`, of the first type in `letters` that it fits; else a string."""
+def to_json(text: str, letters: str, whole: bool = False) -> str:
+    """The JSON text of a value written as `text`, of the first type in `letters` that it fits; else a string.
+
+    Args:
+        whole: a number without a fraction, such as 3.0, is an integer, too.
+    """
     stripped = text.strip()
     for letter in letters:
         found = _as(letter, stripped)
+        if found is None and whole and letter == "i":
+            found = _whole(stripped)
         if found is not None:
             return found
     return json.dumps(text, ensure_ascii=False)
@@ -161,6 +167,12 @@ def _integer(text: str) -> str | None:
         return None
     digits = text.lstrip("+-").lstrip("0") or "0"
     return f"-{digits}" if text[0] == "-" and digits != "0" else digits
+
+
+def _whole(text: str) -> str | None:
+    """The integer that a number with an empty fraction is."""
+    found = _float(text)
+    return str(int(float(found))) if found is not None and float(found).is_integer() else None
 
 
 def _float(text: str) -> str | None:

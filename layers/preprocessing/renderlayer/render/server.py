@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from renderlayer.bundle import MANIFEST, Model, open_model
 from renderlayer.errors import BadRequest, ConfigurationError, NotFound
+from renderlayer.parsers.response_template import NAMES as BY_TEMPLATE
 from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ class Server:
         Raises:
             ConfigurationError: there is no such model, or the settings contradict it.
         """
-        return cls(open_model(settings), settings)
+        server = cls(open_model(settings), settings)
+        if BY_TEMPLATE & {*server.parsers}:
+            _ = server.parser  # fails here rather than at the first answer when the model's template cannot be served
+        return server
 
     @cached_property
     def names(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.bundle.pack.families import is_harmony, renderer_of, suitable_parsers
+from renderlayer.bundle.pack.families import is_harmony, renderer_of, response_template, suitable_parsers
 from renderlayer.bundle.pack.limits import derive_max_model_len, text_config
 from renderlayer.bundle.pack.reference import Reference
 from renderlayer.bundle.pack.source import ModelSource
@@ -39,6 +39,7 @@ def describe_facts(
         "content_format": main.get("content_format", "string"),
         "tool_parser": tool_parser,
         "reasoning_parser": reasoning_parser,
+        "response_template": response_template(source),
         "harmony": is_harmony(source),
         "renderer": renderer_of(source),
         "renderer_options": reference.options,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.errors import ConfigurationError
@@ -111,6 +111,12 @@ def mistral_file(source: ModelSource) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
+def response_template(source: ModelSource) -> dict[str, Any]:
+    """How the tokenizer describes the model's answers (wire.md 7.1): its configuration's, else a file of its own."""
+    given = source.tokenizer_config.get("response_template")
+    return given if isinstance(given, dict) else source.json("response_template.json")
+
+
 def suitable_parsers(source: ModelSource, templates: Sequence[str], is_token: Callable[[str], bool]) -> tuple[str, str]:
     """Names of the tool and the reasoning parser that suit the model; "" where none is known.
 
@@ -125,7 +131,11 @@ def suitable_parsers(source: ModelSource, templates: Sequence[str], is_token: Ca
     if renderer_of(source) in _PARSERS:
         return _PARSERS[renderer_of(source)]
     text = "\n".join(templates)
-    row = next((row for row in FAMILIES if all(marker in text for marker in row.markers)), Family((), ""))
+    row = next((row for row in FAMILIES if all(marker in text for marker in row.markers)), None)
+    fields = response_template(source).get("fields")
+    if row is None and isinstance(fields, dict) and "tool_calls" in fields:
+        return "hf", "hf" if "thinking" in fields else ""
+    row = row or Family((), "")
     return row.tool, row.reasoning or (_thinking_parser(source, text) if is_token("</think>") else "")
 
 

@@ -27,6 +27,7 @@ PATTERNS = (
     "additional_chat_templates/*.jinja",
     "preprocessor_config.json",
     "processor_config.json",
+    "response_template.json",
     "video_preprocessor_config.json",
 )
 """The files of a model that a bundle is made from; weights are never fetched."""
