@@ -3,7 +3,7 @@
 Each row is a field of `Settings`. Its environment variable is `RENDERLAYER_` + the name in capitals; its flag, for
 `renderlayer serve` and `python -m infra.local serve`, is `--` + the name with dashes, which is the reference's name
 where the reference has one (wire.md section 8). Lists are separated by commas in the environment and by spaces on the
-command line; objects are JSON.
+command line; objects are JSON. What is on by default is switched off with `--no-` and the name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from renderlayer.errors import ConfigurationError
@@ -61,6 +61,9 @@ class Settings:
     enable_auto_tool_choice: bool = _row(False, "let the model choose tools", "flag")
     tool_strict_level: str = _row(
         "", "how far tool calls are constrained", choices=("", "auto", "function", "parameter")
+    )
+    beam_always_constrain_output: bool = _row(
+        True, "parser beam: constrain every answer, not only demanded calls", "flag"
     )
     exclude_tools_when_tool_choice_none: bool = _row(False, "hide tools from the template for tool_choice none", "flag")
 
@@ -184,9 +187,9 @@ def add_flags(parser: argparse.ArgumentParser, positional_model: bool = True) ->
         if row.name == "model" and positional_model:
             parser.add_argument("model", nargs="?", help=about)
             continue
-        flag = "--" + row.name.replace("_", "-")
+        flag = _flag(row)
         if kind == "flag":
-            parser.add_argument(flag, dest=row.name, action="store_const", const=True, help=about)
+            parser.add_argument(flag, dest=row.name, action="store_const", const=not row.default, help=about)
         elif kind == "list":
             parser.add_argument(flag, dest=row.name, nargs="+", metavar="VALUE", help=about)
         else:
@@ -200,12 +203,17 @@ def table() -> Sequence[tuple[str, str, str, str]]:
     return [
         (
             PREFIX + row.name.upper(),
-            "MODEL" if row.name == "model" else "--" + row.name.replace("_", "-"),
+            "MODEL" if row.name == "model" else _flag(row),
             json.dumps(getattr(defaults, row.name)),
             row.metadata["about"],
         )
         for row in fields(Settings)
     ]
+
+
+def _flag(row: Field[Any]) -> str:
+    """The command-line flag of a row; what is on is switched off with `--no-`."""
+    return ("--no-" if row.default is True else "--") + row.name.replace("_", "-")
 
 
 def _flag_type(name: str, kind: str) -> Any:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from renderlayer.errors import BadRequest
 from renderlayer.parsers.structural_tags import formats
 from renderlayer.parsers.structural_tags.params import Params, as_format, params
 from renderlayer.parsers.structural_tags.tools import HARMONY, KIMI_K3, Demand, is_strict, read_tools
+
+if TYPE_CHECKING:
+    from renderlayer.parsers.structural_tags.by_template import Beginning
 
 # What builds tags and schemas is imported where it is needed: most requests have no tools, and a cold start is quicker.
 
@@ -194,6 +197,8 @@ def adjust(
     strict_level: str = "",
     harmony_model: bool = False,
     tokenizer_grammar: str | None = None,
+    beginning: Beginning | None = None,
+    always: bool = True,
 ) -> Adjustment:
     """Decide what the parsers change on a request.
 
@@ -206,6 +211,8 @@ def adjust(
         strict_level: the operator's level; "" leaves it to the parser.
         harmony_model: constraints are moved into the final channel.
         tokenizer_grammar: a Lark grammar by which the tokenizer describes a whole answer (mistral).
+        beginning: the tokenizer's response template, by which whole answers are constrained (beam).
+        always: such a constraint is for every request, not only where something is demanded.
 
     Raises:
         BadRequest: the tools or the constraint cannot be turned into a grammar.
@@ -220,6 +227,10 @@ def adjust(
             from renderlayer.parsers.structural_tags import harmony
 
             structured_outputs = harmony.constrained_answer(structured_outputs)
+        if beginning is not None:
+            callable_tools = tools if in_play and tool_choice is not None else None
+            single, level = parallel_tool_calls is False, strict_level or row.level
+            return _by_template(beginning, callable_tools or [], tool_choice, single, structured_outputs, level, always)
         if in_play and tools and tool_choice is not None:
             structured_outputs = _with_tools(
                 row,
@@ -232,6 +243,29 @@ def adjust(
     except RecursionError:
         raise BadRequest("The schemas of tools or structured outputs are nested too deeply.", "tools") from None
     return Adjustment(structured_outputs, skip)
+
+
+def _by_template(
+    beginning: Beginning,
+    tools: Dumps,
+    tool_choice: ToolChoice,
+    single: bool,
+    given: Params | None,
+    level: str,
+    always: bool,
+) -> Adjustment:
+    """The constraint of a whole answer by the response template (wire.md 2.7, beam)."""
+    name = named_tool(tool_choice) if tools else None
+    demand: Demand = "auto" if not tools or tool_choice == "auto" else "required" if name is None else "named"
+    demanded = demand != "auto" or given or (tools and (single or level != "auto" or any(map(is_strict, tools))))
+    if beginning.field == "tool_calls" or not (always or demanded):
+        return Adjustment(given, False)
+    from renderlayer.parsers.structural_tags.by_template import answer
+
+    callable_tools = read_tools(tools, name, all_strict=level == "parameter") if tools else []
+    held_to = None if given is None else as_format(given)
+    content = answer(beginning, callable_tools, demand, single or demand == "named", held_to)
+    return Adjustment(params(structural_tag=formats.written(content)), False, reasoning_ended=beginning.fresh)
 
 
 def _keeps_special_tokens(parsers: Parsers, row: _ToolParser, in_play: bool) -> bool:

@@ -127,7 +127,7 @@ def _finished(
         dialect.limit_param or param,
         request.truncate_prompt_tokens,
     )
-    change = constraints.adjustment(request, server, grammars=dialect.engine_parses)
+    change = constraints.adjustment(request, server, prompt.token_ids, grammars=dialect.engine_parses)
     prompt_logprobs = request.prompt_logprobs
     if prompt_logprobs is None and request.echo:
         prompt_logprobs = request.top_logprobs

@@ -5,6 +5,7 @@ Most requests have neither; for those nothing is imported.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from renderlayer.render.server import Server
@@ -13,6 +14,7 @@ from renderlayer.wire.chat import ChatCompletionRequest
 
 if TYPE_CHECKING:
     from renderlayer.parsers.adjust import Adjustment
+    from renderlayer.parsers.structural_tags.by_template import Beginning
 
 Json = dict[str, Any]
 
@@ -38,7 +40,9 @@ def check_tool_choice(request: ChatCompletionRequest, server: Server) -> None:
         check_tool_choice(server.parsers, request.choice(), native=server.native_tools)
 
 
-def adjustment(request: ChatCompletionRequest, server: Server, grammars: bool = True) -> Adjustment | None:
+def adjustment(
+    request: ChatCompletionRequest, server: Server, prompt_token_ids: Sequence[int], grammars: bool = True
+) -> Adjustment | None:
     """What becomes of a chat request's constraint, special tokens and reasoning; None: nothing is to be done.
 
     Args:
@@ -65,4 +69,15 @@ def adjustment(request: ChatCompletionRequest, server: Server, grammars: bool = 
         strict_level=server.settings.tool_strict_level,
         harmony_model=server.model.facts.harmony,
         tokenizer_grammar=grammar,
+        beginning=_beginning(server, prompt_token_ids),
+        always=server.settings.beam_always_constrain_output,
     )
+
+
+def _beginning(server: Server, prompt_token_ids: Sequence[int]) -> Beginning | None:
+    """For the parser that constrains whole answers: what the prompt has written of this one."""
+    if "beam" not in server.parsers:
+        return None
+    from renderlayer.parsers.response_template.parser import TemplateParser
+
+    return server.parser.beginning(prompt_token_ids) if isinstance(server.parser, TemplateParser) else None

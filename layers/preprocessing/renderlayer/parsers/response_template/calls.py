@@ -32,6 +32,8 @@ class CallFormat:
         kind: "json": JSON; "tags": arguments between delimiters; "python": a list of calls as Python writes them.
         capture: the opener's capture that is the call's name; "" when the name stands in the content.
         name, arguments: keys of the name and the arguments in a JSON object, where the content has both.
+        listed: the calls stand in a list.
+        notation: the arguments are not quite JSON.
         quotes: markers around strings besides the quotation mark, as pairs.
         opens, closes: delimiters of an argument's value; the opener captures `key`.
         strips: white space around a value does not belong to it.
@@ -42,6 +44,8 @@ class CallFormat:
     capture: str = ""
     name: str = "name"
     arguments: str = "arguments"
+    listed: bool = False
+    notation: bool = False
     quotes: Quotes = ()
     opens: Node | None = None
     closes: Node | None = None
@@ -83,10 +87,12 @@ def read_calls(field: Mapping[str, Any]) -> CallFormat:
             return CallFormat("python")
     elif kind == "json" and inside:
         if not args.get("unquoted_keys") and not args.get("string_delims"):
-            return CallFormat("json", name=name.partition(".")[2], arguments=arguments.partition(".")[2])
+            keys = name.partition(".")[2], arguments.partition(".")[2]
+            return CallFormat("json", name=keys[0], arguments=keys[1], listed=each is True)
     elif arguments == "content" and not name.startswith("content"):
         if kind == "json":
-            return CallFormat("json", capture=name, quotes=_quotes(args.get("string_delims", [])))
+            quotes = _quotes(args.get("string_delims", []))
+            return CallFormat("json", name, notation=bool(quotes or args.get("unquoted_keys")), quotes=quotes)
         return _lines(name, args) if kind == "kv-lines" else _tags(name, args)
     raise PatternError(f"field 'tool_calls': this transform of {kind} cannot be streamed")
 

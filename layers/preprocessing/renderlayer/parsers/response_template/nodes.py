@@ -44,11 +44,11 @@ class Character(Node):
 
     Attributes:
         source: its expression.
-        literal: the character, if it is only one.
+        spelling: a character that can stand for all of them.
     """
 
     source: str
-    literal: str | None = None
+    spelling: str | None = None
     least: int = 1
     reach: int = 1
 
@@ -59,7 +59,7 @@ class Character(Node):
         return _END
 
     def spelled(self, values: Mapping[str, str]) -> str | None:
-        return self.literal
+        return self.spelling
 
 
 class Series(Node):

@@ -12,9 +12,11 @@ from renderlayer.parsers.events import Conversation, Event, ParserNames, Piece, 
 from renderlayer.parsers.parser import Parser
 from renderlayer.parsers.response_template.delimiters import Watch
 from renderlayer.parsers.response_template.machine import TemplateMachine
+from renderlayer.parsers.response_template.patterns import PatternError
 from renderlayer.parsers.response_template.template import Template, read_template
 from renderlayer.parsers.resumable import bad_state
 from renderlayer.parsers.schema import checked, digest
+from renderlayer.parsers.structural_tags.by_template import Beginning, check_spelled
 from renderlayer.parsers.tokens import Alphabet, Vocabulary
 from renderlayer.parsers.tool_machine import ToolTypes
 
@@ -34,7 +36,9 @@ def open_template(names: ParserNames, given: Mapping[str, Any]) -> Template:
         )
     try:
         template = read_template(given)
-    except ValueError as error:
+        if name == "beam":
+            check_spelled(template)
+    except PatternError as error:
         raise ConfigurationError(f"Invalid response_template metadata: {error}") from None
     if names.reasoning and template.field("thinking") is None:
         raise ConfigurationError(f"--reasoning-parser {name} requires a response_template with a thinking field")
@@ -85,9 +89,13 @@ class TemplateParser(Parser):
             return machine.field.kind != "thinking"
         return thinking.opens is not None and not kwargs.get("enable_thinking", True)
 
-    def at_message_start(self, prompt_token_ids: Sequence[int]) -> bool:
-        """Whether the prompt ends where the answer's message begins, so that nothing of it is written yet."""
-        return not self._message_start(prompt_token_ids)
+    def beginning(self, prompt_token_ids: Sequence[int]) -> Beginning:
+        """What the prompt has written of the answer."""
+        written = self._message_start(prompt_token_ids)
+        machine = self._machine(Emitter(), {}, calls=False)
+        machine.read_prompt(written)
+        kind = machine.field.kind if machine.phase == "inside" and machine.field else ""
+        return Beginning(self.template, not written, kind)
 
     def _looks_for_calls(self, conversation: Conversation) -> bool:
         """Required and named choices are read like automatic ones (wire.md 7.2)."""

@@ -140,7 +140,7 @@ class _Reader:
     def escape(self) -> Node:
         letter = self.next()
         if letter in "sSwWdD":
-            return Character("\\" + letter)
+            return Character("\\" + letter, " " if letter == "s" else None)
         if letter in _ESCAPES:
             return Character(re.escape(_ESCAPES[letter]), _ESCAPES[letter])
         if letter in _CODES:
