@@ -83,7 +83,15 @@ def test_only_what_is_offered_may_be_called(name: str) -> None:
     assert not accepts(asked(name), call.replace("book", "other"))
     assert not accepts(single, call + call)
     assert not accepts(named, call + call)
-    assert accepts(asked("tags"), WRITTEN["tags"][2] * 2)
+
+
+@pytest.mark.parametrize("name", ["objects", "tags"])
+def test_several_calls_may_be_made(name: str) -> None:
+    template = json.loads(json.dumps(TEMPLATES[name]))
+    template["fields"]["content"] = TAGS["fields"]["content"]
+    change = adjust(BEAM, [tool()], "required", beginning=Beginning(read_template(template), fresh=True))
+
+    assert accepts(tag_of(change), WRITTEN[name][2] * 2)
 
 
 def test_the_prompt_decides_what_is_still_to_come() -> None:
@@ -156,12 +164,20 @@ def test_the_engine_compiles_every_tag(name: str) -> None:
         assert matcher.accept_token(96)
 
 
-def test_a_delimiter_without_a_spelling_is_refused_for_beam_only() -> None:
+@pytest.mark.parametrize(
+    ("field", "changes", "message"),
+    [
+        ("content", {"open_pattern": r"<\|say\|>\d"}, "no spelling of the delimiter"),
+        ("thinking", {"close": None}, "field 'thinking' has no end that could be asked for"),
+        ("tool_calls", {"close_pattern": r"(?=<\|end)"}, "field 'tool_calls' has no end that could be asked for"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused_for_beam_only(field: str, changes: dict[str, Any], message: str) -> None:
     template = json.loads(json.dumps(TAGS))
-    template["fields"]["content"]["open_pattern"] = r"<\|say\|>\d"
+    template["fields"][field].update(changes)
 
     assert opened("hf", "hf", template=template)
-    with pytest.raises(ConfigurationError, match="no spelling of the delimiter"):
+    with pytest.raises(ConfigurationError, match=message):
         opened("beam", "beam", template=template)
 
 

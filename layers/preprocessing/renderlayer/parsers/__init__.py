@@ -27,7 +27,8 @@ None for what is absent. `parser.keeps_calls(conversation)` tells whether the ca
 (wire.md 2.4). Filtering by `include_reasoning` and `parallel_tool_calls`, and finish reasons, are the caller's.
 
 `open_parser` raises ConfigurationError for a name that is not built and names those that are (`TOOL_PARSERS`,
-`REASONING_PARSERS`). "auto" takes the model's own; a gpt-oss model always gets the harmony parser.
+`REASONING_PARSERS`). "auto" takes the model's own; a gpt-oss model always gets the harmony parser. `hf` and `beam` are
+one parser for both halves (`response_template`), which the tokenizer's response template tells how to read.
 """
 
 from __future__ import annotations

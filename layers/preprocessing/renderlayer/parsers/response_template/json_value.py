@@ -84,7 +84,7 @@ class JsonValue(Resumable):
             if text.startswith(before, position):
                 self._begin_string(after, out, types)
                 return position + len(before)
-            if not final and before.startswith(text[position:]):
+            if not final and len(text) - position < len(before) and before.startswith(text[position:]):
                 return ~position
         return self._bare(text, position, final, out)
 

@@ -11,11 +11,11 @@ import re
 import warnings
 
 from renderlayer.parsers.response_template.nodes import Ahead, Capture, Character, Choice, End, Node, Repeat, Series
+from renderlayer.parsers.resumable import HOLD_LIMIT
 
-RUN = 256
+RUN = 128
 """Most times that a repetition without a bound is taken."""
 
-_LONGEST = 2_048
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "a": "\a"}
 _CODES = {"x": 2, "u": 4, "U": 8}
 _COUNT = re.compile(r"\{(\d{0,4})(,?)(\d{0,4})\}", re.ASCII)
@@ -43,8 +43,8 @@ def read_pattern(pattern: str) -> Node:
     node = reader.choice()
     if reader.position < len(pattern):
         raise PatternError(f"unbalanced parenthesis in {pattern!r}")
-    if node.reach > _LONGEST:
-        raise PatternError(f"{pattern!r} may match more than {_LONGEST} characters")
+    if node.reach > HOLD_LIMIT:
+        raise PatternError(f"{pattern!r} may match more than {HOLD_LIMIT} characters")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

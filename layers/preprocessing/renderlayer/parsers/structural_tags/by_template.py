@@ -76,7 +76,7 @@ def _behind_thinking(
     calls = _calls(field, form, tools, single)
     if not delimited and given is None:
         return _among_text(calls, demand, single)
-    made = formats.separated(calls, "", single=single or not form.capture)
+    made = formats.separated(calls, "", single=single or form.listed or form.kind == "python")
     if demand != "auto":
         return formats.sequence(formats.optional(said), made) if delimited else made
     return formats.either([formats.sequence(said, formats.optional(made)) if delimited else said, made])
@@ -115,7 +115,7 @@ def _calls(field: Field, form: CallFormat, tools: Sequence[Tool], single: bool) 
 
 def _text(begin: str, ends: Sequence[str]) -> Format:
     """Any text up to the first of the ends."""
-    return formats.tag(begin, formats.any_text([end for end in ends if end]), list(ends))
+    return formats.tag(begin, formats.any_text(ends), list(ends))
 
 
 def _arguments(form: CallFormat, tool: Tool, closings: Sequence[str]) -> Format:
@@ -146,11 +146,12 @@ def _value(schema: Any, tables: dict[str, Any], end: str) -> Format:
 
 
 def _closings(field: Field) -> list[str]:
-    """What may end the field; nothing but the answer's end, if nothing is said."""
-    if field.closes is None:
-        return [""]
+    """What may end the field."""
     ways = field.closes.ways if isinstance(field.closes, Choice) else (field.closes,)
-    return [_spelled(way) for way in ways]
+    texts = [_spelled(way) for way in ways if way]
+    if not all(texts) or not texts:
+        raise PatternError(f"field {field.kind!r} has no end that could be asked for")
+    return texts
 
 
 def _spelled(node: Node, captures: Mapping[str, str] | None = None) -> str:
