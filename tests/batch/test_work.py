@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from infra.local.batch_cloud import Cloud
-from renderlayer.batch import keys
+from renderlayer.batch import keys, running
 from renderlayer.errors import BadGateway, BadRequest, Unavailable
 from tests.batch.steps import ENGINE, Steps, forever, ids, in_the_past, lines
 
@@ -126,6 +126,27 @@ def test_cancelled_and_expired(steps: Steps, engine: Engine) -> None:
     assert [row["error"]["code"] for row in steps.part(late)] == ["batch_expired"] * 3
     assert ids(steps.part(late)) == ["r-1", "r-2", "r-3"]
     assert engine.asked == []
+
+
+def test_a_batch_that_is_cancelled_while_its_lines_run(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "LOOK_EVERY", 0)
+    asked: list[int] = []
+
+    def cancelled_in_the_second(body: Any, request_id: str) -> Any:
+        asked.append(body["n"])
+        if body["n"] == 2:
+            steps.bucket.create(keys.cancelled(shard.job.batch), b"")
+        return {"answer": body["n"]}
+
+    steps = Steps(cloud, cancelled_in_the_second, concurrency=1)
+    shard = steps.shard(engine_lines(4))
+    told = steps.worker.receive(shard.message(), forever)
+    assert (told["outcome"], told["completed"], told["failed"]) == ("cancelled", 2, 2)
+    assert asked == [1, 2]
+    rows = steps.part(shard)
+    assert ids(rows) == ["r-1", "r-2", "r-3", "r-4"]
+    assert [(row["error"] or {}).get("code") for row in rows] == [None, None, "batch_cancelled", "batch_cancelled"]
+    assert steps.waiting("work") == 0
 
 
 def test_a_dead_letter_keeps_what_is_done(steps: Steps, engine: Engine) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ LONGEST_ID = 512
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """A line that can be worked on."""
 
@@ -42,7 +41,7 @@ class LineError(Exception):
         self.custom_id = custom_id
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Result:
     """A line of the output file (`ok`) or of the error file, with its line end."""
 
@@ -138,8 +137,12 @@ def _loaded(line: bytes) -> Any:
 
 def _row(batch: str, number: int, custom_id: str | None, response: Json | None, error: Json | None) -> Json:
     # the id is that of the line, so that doing a line again gives the same one
-    digest = hashlib.sha256(f"{batch}/{number}".encode()).hexdigest()[:24]
-    return {"id": f"batch_req_{digest}", "custom_id": custom_id, "response": response, "error": error}
+    return {
+        "id": f"batch_req_{batch.removeprefix('batch_')}-{number}",
+        "custom_id": custom_id,
+        "response": response,
+        "error": error,
+    }
 
 
 def _response(status: int, request_id: str, body: Any) -> Json:
@@ -148,6 +151,7 @@ def _response(status: int, request_id: str, body: Any) -> Json:
 
 def _dumped(row: Json) -> bytes:
     try:
-        return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+        # a copy of its very size: what orjson returns holds on to pages of its larger buffer
+        return orjson.dumps(row) + b"\n"
     except TypeError:  # a lone surrogate, or an integer over 64 bits
         return json.dumps(row, separators=(",", ":")).encode() + b"\n"

@@ -49,8 +49,8 @@ def part_of(results: Mapping[int, Result], ended: str = "") -> tuple[bytes, Part
     ordered = [results[number] for number in sorted(results)]
     good = [result.text for result in ordered if result.ok]
     bad = [result.text for result in ordered if not result.ok]
-    output, errors = b"".join(good), b"".join(bad)
-    return output + errors, PartFacts(len(good), len(bad), len(output), len(output) + len(errors), ended)
+    content = b"".join([*good, *bad])
+    return content, PartFacts(len(good), len(bad), sum(map(len, good)), len(content), ended)
 
 
 def noted(results: Mapping[int, Result]) -> bytes:

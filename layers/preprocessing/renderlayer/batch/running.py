@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 GRACE = 20
 """Seconds of the time left that are kept to store what is done."""
+LOOK_EVERY = 2
+"""Seconds between two looks at whether the batch has ended."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,9 @@ class Run:
     """A shard's lines on their way.
 
     Attributes:
+        look: asks the store why lines are not to be begun any more, "" while they are.
         done: results by line number.
+        ended: what `look` said last.
         retry_after: seconds after which the rest may be tried again; None while nothing has stood in the way.
     """
 
@@ -45,12 +50,15 @@ class Run:
     endpoints: Mapping[str, Endpoint]
     time_left: Callable[[], float]
     reserve: float
+    look: Callable[[], str]
     done: dict[int, Result] = field(default_factory=dict)
+    ended: str = ""
     retry_after: int | None = None
     _stopped: threading.Event = field(default_factory=threading.Event)
+    _next_look: float = field(default_factory=lambda: time.monotonic() + LOOK_EVERY)
 
     def run(self, requests: Iterable[tuple[int, Request]], concurrency: int) -> None:
-        """Do lines until they are done, the engine is busy, or the time is short."""
+        """Do lines until they are done, the batch has ended, the engine is busy, or the time is short."""
         pool = ThreadPoolExecutor(concurrency, thread_name_prefix="line")
         futures: list[Future[None]] = []
         try:
@@ -74,13 +82,23 @@ class Run:
     def _line(self, number: int, request: Request) -> None:
         if self._stopped.is_set():
             return
-        if self.time_left() < self.reserve:
-            self.stop(0)
-            return
         try:
-            self.done[number] = self._result(number, request)
+            if self._may_begin():
+                self.done[number] = self._result(number, request)
         except Unavailable as busy:
             self.stop(busy.retry_after)
+
+    def _may_begin(self) -> bool:
+        if self.time_left() < self.reserve:
+            self.stop(0)
+            return False
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_EVERY
+            self.ended = self.look()
+            if self.ended:
+                self._stopped.set()
+        return not self.ended
 
     def stop(self, retry_after: int) -> None:
         self.retry_after = max(self.retry_after or 0, retry_after)

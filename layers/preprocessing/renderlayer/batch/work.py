@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,29 +44,31 @@ class Worker:
         """Work on a shard's message.
 
         Where the engine is busy or the time is short, what is done is noted and the shard goes back to the queue as a
-        new message: waiting is no failure, which the queue would count until it gives the shard up.
+        new message: waiting is no failure, which the queue would count until it gives the shard up. A batch that ends
+        meanwhile keeps what is done.
 
         Returns:
             What happened, for the log.
         """
         shard = Shard.read(message)
         told: Json = {"batch": shard.job.batch, "shard": shard.number}
-        if self._has_part(shard):
+        with ThreadPoolExecutor(4, thread_name_prefix="open") as pool:  # one wait for the store instead of four
+            known = pool.submit(self._has_part, shard)
+            ended = pool.submit(self._ended, shard)
+            kept = pool.submit(self._remembered, shard)
+            data = pool.submit(self._read, shard)
+        if known.result():
             return {**told, "outcome": "known"}
-        ended = self._ended(shard)
-        if ended:
-            return {**told, **self._give_up(shard, ended)}
-        reserve = min(RESERVE, time_left() / 4)
-        run = Run(shard.job.batch, self.endpoints, time_left, reserve, self._remembered(shard))
-        before = len(run.done)
-        try:
-            run.run(self._requests(shard, run.done), self.concurrency)
-        except Gone:
-            return {**told, **self._give_up(shard, ABANDONED)}
-        if len(run.done) < shard.cut.requests:
-            self._return(shard, run, len(run.done) > before)
-            return {**told, "outcome": "returned", "done": len(run.done)}
-        return {**told, **self._finish(shard, dict(run.done))}
+        run = Run(
+            batch=shard.job.batch,
+            endpoints=self.endpoints,
+            time_left=time_left,
+            reserve=min(RESERVE, time_left() / 4),
+            look=lambda: self._ended(shard),
+            done=kept.result(),
+            ended=ended.result(),
+        )
+        return {**told, **self._work(shard, run, data.result)}
 
     def abandon(self, message: Json) -> Json:
         """Give up a shard that came back as a dead letter: lines that are done count, the rest fail."""
@@ -73,7 +76,22 @@ class Worker:
         told = {"batch": shard.job.batch, "shard": shard.number}
         if self._has_part(shard):
             return {**told, "outcome": "known"}
-        return {**told, **self._give_up(shard, ABANDONED)}
+        return {**told, **self._give_up(shard, ABANDONED, self._remembered(shard))}
+
+    def _work(self, shard: Shard, run: Run, data: Callable[[], bytes]) -> Json:
+        before = len(run.done)
+        try:
+            if not run.ended:
+                run.run(self._requests(shard, data(), run.done), self.concurrency)
+        except Gone:
+            run.ended = ABANDONED
+        done = dict(run.done)
+        if len(done) == shard.cut.requests:
+            return self._finish(shard, done)
+        if run.ended:
+            return self._give_up(shard, run.ended, done)
+        self._return(shard, done, run.retry_after, len(done) > before)
+        return {"outcome": "returned", "done": len(done)}
 
     def _has_part(self, shard: Shard) -> bool:
         return self.bucket.head(keys.part(shard.job.batch, shard.number)) is not None
@@ -87,11 +105,11 @@ class Worker:
         kept = self.bucket.get(keys.unfinished(shard.job.batch, shard.number))
         return {} if kept is None else remembered(kept[0])
 
-    def _texts(self, shard: Shard) -> Iterator[tuple[int, bytes]]:
-        cut = shard.cut
-        return numbered(self.bucket.range(shard.job.source, cut.start, cut.end), cut.first_line)
+    def _read(self, shard: Shard) -> bytes:
+        """The shard's lines; none where it is one that is too long to be read."""
+        return b"" if shard.cut.too_long else self.bucket.range(shard.job.source, shard.cut.start, shard.cut.end)
 
-    def _requests(self, shard: Shard, done: dict[int, Result]) -> Iterator[tuple[int, Request]]:
+    def _requests(self, shard: Shard, data: bytes, done: dict[int, Result]) -> Iterator[tuple[int, Request]]:
         """The lines that are to be done; those that are no requests are put into `done` as failed."""
         batch, cut = shard.job.batch, shard.cut
         if cut.too_long:
@@ -99,7 +117,7 @@ class Worker:
             return
         urls = {shard.job.endpoint} & self.endpoints.keys() if shard.job.endpoint else self.endpoints.keys()
         duplicates = frozenset(cut.duplicates)
-        for number, text in self._texts(shard):
+        for number, text in numbered(data, cut.first_line):
             if number in done:
                 continue
             try:
@@ -107,20 +125,19 @@ class Worker:
             except LineError as error:
                 done[number] = failed(batch, number, error)
 
-    def _return(self, shard: Shard, run: Run, progressed: bool) -> None:
-        self.bucket.write(keys.unfinished(shard.job.batch, shard.number), noted(dict(run.done)))
+    def _return(self, shard: Shard, done: dict[int, Result], retry_after: int | None, progressed: bool) -> None:
+        self.bucket.write(keys.unfinished(shard.job.batch, shard.number), noted(done))
         back = shard.returned(progressed)
-        delay = (run.retry_after or 0) << min(back.idle, 9)
+        delay = (retry_after or 0) << min(back.idle, 9)
         self.shards.send([back.message()], min(delay, LONGEST_DELAY))
 
-    def _give_up(self, shard: Shard, ended: str) -> Json:
+    def _give_up(self, shard: Shard, ended: str, done: dict[int, Result]) -> Json:
         """A part in which the lines that are not done have failed."""
         batch, cut = shard.job.batch, shard.cut
-        done = self._remembered(shard)
         if cut.too_long:
             done[cut.first_line] = failed(batch, cut.first_line, too_long())
         try:
-            for number, text in self._texts(shard) if not cut.too_long else ():
+            for number, text in numbered(self._read(shard), cut.first_line):
                 if number not in done:
                     error = UNBEGUN[ended]
                     done[number] = failed(batch, number, LineError(error.code, str(error), custom_id_of(text)))

@@ -11,7 +11,7 @@ from renderlayer.batch.running import Endpoint
 from renderlayer.batch.setup import worker
 from renderlayer.batch.work import Worker
 from renderlayer.http.complete import PATHS, Complete
-from renderlayer.http.routes import ROUTES, Work
+from renderlayer.http.routes import ROUTES, Route
 from renderlayer.pipeline.engine import Engine
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
@@ -19,7 +19,7 @@ from renderlayer.settings import Settings
 
 def endpoints(server: Server, engine: Engine | None) -> dict[str, Endpoint]:
     """URLs of lines, and what they do."""
-    routes = {route.path: Endpoint(_routed(route.work, server), waits=False) for route in ROUTES}
+    routes = {route.path: Endpoint(_routed(route, server), waits=False) for route in ROUTES}
     if engine is None:
         return routes
     doors = {path: Endpoint(_completed(door.complete, server, engine), waits=True) for path, door in PATHS.items()}
@@ -38,8 +38,8 @@ def configured_worker() -> Worker:
     return worker(settings, endpoints(Server.open(settings), engine))
 
 
-def _routed(work: Work, server: Server) -> Callable[[Any, str], Any]:
-    return lambda body, request_id: work(body, server, request_id)
+def _routed(route: Route, server: Server) -> Callable[[Any, str], Any]:
+    return lambda body, request_id: route.work(body, server, request_id)
 
 
 def _completed(complete: Complete, server: Server, engine: Engine) -> Callable[[Any, str], Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from renderlayer.render.server import Server
@@ -23,7 +24,7 @@ class Route:
 
     Attributes:
         part: the function that serves it.
-        work: what it does.
+        open: gives what it does; imports what that needs, which a function that never serves it goes without.
         fast_json: whether the answer is written as orjson writes it, as the reference does for render.
         stream: what it does with a body that is an event stream; None refuses such bodies.
         named_events: whether the answering stream's values are {"event": name, "data": …}; they are sent under their
@@ -32,67 +33,75 @@ class Route:
 
     path: str
     part: str
-    work: Work
+    open: Callable[[], Work]
     fast_json: bool = False
     stream: StreamWork | None = None
     named_events: bool = False
 
+    @cached_property
+    def work(self) -> Work:
+        """What it does, opened once: imports inside of functions cost some microseconds at every call."""
+        return self.open()
 
-def _chat_render(body: Any, server: Server, header_id: str | None) -> Any:
+
+def _chat_render() -> Work:
     from renderlayer.render.chat import render_chat
     from renderlayer.wire._base import parse
     from renderlayer.wire.chat import ChatCompletionRequest
 
-    return render_chat(parse(ChatCompletionRequest, body), server, header_id)
+    return lambda body, server, header_id: render_chat(parse(ChatCompletionRequest, body), server, header_id)
 
 
-def _completion_render(body: Any, server: Server, header_id: str | None) -> Any:
+def _completion_render() -> Work:
     from renderlayer.render.completion import render_completion
     from renderlayer.wire._base import parse
     from renderlayer.wire.completion import CompletionRequest
 
-    return render_completion(parse(CompletionRequest, body), server, header_id)
+    return lambda body, server, header_id: render_completion(parse(CompletionRequest, body), server, header_id)
 
 
-def _responses_render(body: Any, server: Server, header_id: str | None) -> Any:
+def _responses_render() -> Work:
     from renderlayer.render.responses import render_responses
     from renderlayer.wire._base import parse
     from renderlayer.wire.responses import ResponsesRequest
 
-    return render_responses(parse(ResponsesRequest, body), server, header_id)
+    return lambda body, server, header_id: render_responses(parse(ResponsesRequest, body), server, header_id)
 
 
-def _messages_render(body: Any, server: Server, header_id: str | None) -> Any:
+def _messages_render() -> Work:
     from renderlayer.render.messages import render_messages
     from renderlayer.wire._base import parse
     from renderlayer.wire.messages import MessagesRequest
 
-    return render_messages(parse(MessagesRequest, body), server, header_id)
+    return lambda body, server, header_id: render_messages(parse(MessagesRequest, body), server, header_id)
 
 
-def _tokenize(body: Any, server: Server, header_id: str | None) -> Any:
+def _tokenize() -> Work:
     from renderlayer.render.tokenize import tokenize_request
     from renderlayer.wire._base import parse
     from renderlayer.wire.tokenize import TokenizeChatRequest, TokenizeCompletionRequest
 
-    chat = isinstance(body, dict) and "messages" in body
-    request: TokenizeChatRequest | TokenizeCompletionRequest
-    request = parse(TokenizeChatRequest, body) if chat else parse(TokenizeCompletionRequest, body)
-    return tokenize_request(request, server)
+    def work(body: Any, server: Server, header_id: str | None) -> Any:
+        chat = isinstance(body, dict) and "messages" in body
+        request: TokenizeChatRequest | TokenizeCompletionRequest
+        request = parse(TokenizeChatRequest, body) if chat else parse(TokenizeCompletionRequest, body)
+        return tokenize_request(request, server)
+
+    return work
 
 
-def _detokenize(body: Any, server: Server, header_id: str | None) -> Any:
+def _detokenize() -> Work:
     from renderlayer.render.tokenize import detokenize_request
     from renderlayer.wire._base import parse
     from renderlayer.wire.tokenize import DetokenizeRequest
 
-    return detokenize_request(parse(DetokenizeRequest, body), server)
+    return lambda body, server, header_id: detokenize_request(parse(DetokenizeRequest, body), server)
 
 
-def _chat_derender(body: Any, server: Server, header_id: str | None) -> Any:
+def _chat_derender() -> Work:
     from renderlayer.derender import derender_chat
 
-    return derender_chat(body, server)
+    return lambda body, server, header_id: derender_chat(body, server)
 
 
 def _chat_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
@@ -101,10 +110,10 @@ def _chat_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any
     return stream_chat(events, server)
 
 
-def _completion_derender(body: Any, server: Server, header_id: str | None) -> Any:
+def _completion_derender() -> Work:
     from renderlayer.derender import derender_completion
 
-    return derender_completion(body, server)
+    return lambda body, server, header_id: derender_completion(body, server)
 
 
 def _completion_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
@@ -113,10 +122,10 @@ def _completion_derender_stream(events: Iterable[Any], server: Server) -> Iterat
     return stream_completion(events, server)
 
 
-def _responses_derender(body: Any, server: Server, header_id: str | None) -> Any:
+def _responses_derender() -> Work:
     from renderlayer.derender.responses import derender_responses
 
-    return derender_responses(body, server)
+    return lambda body, server, header_id: derender_responses(body, server)
 
 
 def _responses_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
@@ -125,10 +134,10 @@ def _responses_derender_stream(events: Iterable[Any], server: Server) -> Iterato
     return stream_responses(events, server)
 
 
-def _messages_derender(body: Any, server: Server, header_id: str | None) -> Any:
+def _messages_derender() -> Work:
     from renderlayer.derender.messages_answer import derender_messages
 
-    return derender_messages(body, server)
+    return lambda body, server, header_id: derender_messages(body, server)
 
 
 def _messages_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
