@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from renderlayer.batch.cutter import BOM, LARGEST_LINE, Cut, Cutter, Limits
 from renderlayer.batch.lines import numbered
-from renderlayer.batch.seen import Seen
+from renderlayer.batch.seen import BUCKETS, Seen, fingerprint
 
 LINES = st.lists(
     st.one_of(
@@ -96,10 +96,23 @@ def test_a_line_of_twelve_megabytes_is_read() -> None:
     assert (cut.requests, cut.too_long) == (1, False)
 
 
-def test_the_set_of_ids_is_exact_and_small() -> None:
+@given(st.lists(st.text("ab", min_size=6, max_size=6), max_size=60))
+def test_the_set_of_ids_is_exact(texts: list[str]) -> None:
+    """Fingerprints of few letters in one bucket, which find themselves across two others."""
+    entries = [b"\0\0" + text.encode() for text in texts]
     seen = Seen()
-    assert all(seen.add(f"id-{number}") for number in range(20_000))
-    again = Seen(seen.packed())
-    assert not any(again.add(f"id-{number}") for number in range(20_000))
-    assert again.add("id-20000")
-    assert len(seen.packed()) == 8 * 20_000
+    assert [seen.add(entry) for entry in entries] == [
+        entry not in entries[:number] for number, entry in enumerate(entries)
+    ]
+
+
+def test_the_set_of_ids_is_small() -> None:
+    count = 300_000
+    tracemalloc.start()
+    seen = Seen()
+    assert all(seen.add(fingerprint(f"id-{number}")) for number in range(count))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert not any(seen.add(fingerprint(f"id-{number}")) for number in range(0, count, 100))
+    assert sum(map(len, seen.packed())) == 6 * count + 4 * BUCKETS
+    assert peak < 40 * count  # most of it the buckets themselves, of which there are no more for more ids

@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
+from urllib.request import urlopen
 
 import orjson
 
@@ -23,7 +25,7 @@ from renderlayer.batch import keys
 from renderlayer.batch.claims import Job, Shard, Split
 from renderlayer.batch.cutter import Cut, Limits
 from renderlayer.batch.queue import Queue
-from renderlayer.batch.split import Splitter
+from renderlayer.batch.split import Splitter, deadline
 from renderlayer.batch.store import Bucket, Source
 from renderlayer.batch.work import Worker
 from renderlayer.http.lines import endpoints
@@ -37,35 +39,49 @@ from tests.runtime import ROOT
 URL = "/v1/chat/completions/render"
 LINES = 2000
 TURNS = 15
-FILE = "/bench/batches/in/file.jsonl"
+FILE, NOTES = "/bench/batches/in/file.jsonl", "/bench/batches/work/"
+CONTINUATION = "/split"
+QUESTION = "What is the capital of France, and why is it? "
 
 
 class Store(BaseHTTPRequestHandler):
-    """As much of S3 and SQS as a split and a shard call: one file that is there, everything else is swallowed."""
+    """As much of S3 and SQS as a split and a shard call: a file on disk, notes of the steps, the last continuation.
+
+    Everything else is swallowed.
+    """
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # an answer is one packet, which waits for no acknowledgement
     disable_nagle_algorithm = True
     path_of_file = ""
+    notes: ClassVar[dict[str, bytes]] = {}
 
     def do_GET(self) -> None:
-        if self.path != FILE:
+        if self.path == FILE:
+            match = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers["Range"])
+            assert match is not None
+            start, end = int(match[1]), int(match[2]) + 1
+            with open(self.path_of_file, "rb") as file:
+                file.seek(start)
+                self._reply(206, file.read(end - start))
+        elif self.path in self.notes:
+            self._reply(200, self.notes[self.path])
+        else:
             self._reply(404, b"" if self.command == "HEAD" else b"<Error><Code>NoSuchKey</Code></Error>")
-            return
-        match = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers["Range"])
-        assert match is not None
-        start, end = int(match[1]), int(match[2]) + 1
-        with open(self.path_of_file, "rb") as file:
-            file.seek(start)
-            self._reply(206, file.read(end - start))
 
     do_HEAD = do_GET
 
     def do_PUT(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self._reply(200, b"{}" if "X-Amz-Target" in self.headers else b"")
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.path.startswith(NOTES):
+            self.notes[self.path] = body
+        self._reply(200, b"")
 
-    do_POST = do_PUT
+    def do_POST(self) -> None:
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if message["QueueUrl"].endswith(CONTINUATION):
+            self.notes[CONTINUATION] = message["Entries"][0]["MessageBody"].encode()
+        self._reply(200, b"{}")
 
     def handle_expect_100(self) -> bool:
         going_on = super().handle_expect_100()
@@ -108,38 +124,49 @@ def serve(path: str) -> None:
     server.serve_forever()
 
 
-def write(path: Path, size: int) -> int:
-    """A file of about `size` bytes; its number of lines."""
-    number = 0
+def write(path: Path, size: int, count: int) -> None:
+    """A file of about `size` bytes in `count` lines."""
+    repeats = max(1, round((size / count - len(line(count, 0))) / len(QUESTION)))
     with path.open("wb") as file:
-        while file.tell() < size:
-            file.write(b"".join(line(at) for at in range(number, number + 1000)))
-            number += 1000
-    return number
+        for start in range(0, count, LINES):
+            file.write(b"".join(line(number, repeats) for number in range(start, min(start + LINES, count))))
 
 
-def line(number: int) -> bytes:
-    messages = [{"role": "user", "content": f"Question {number}: what is the capital of France, and why is it? " * 4}]
+def line(number: int, repeats: int = 6) -> bytes:
+    messages = [{"role": "user", "content": f"Question {number}: " + QUESTION * repeats}]
     row = {"custom_id": f"request-{number}", "method": "POST", "url": URL, "body": {"messages": messages}}
-    return json.dumps(row).encode() + b"\n"
+    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def split(path: Path, megabytes: int) -> None:
-    """Time and peak memory of splitting."""
-    count = write(path, megabytes << 20)
+def split(path: Path, size: int, count: int, seconds: float) -> None:
+    """Time and peak memory of splitting, by a function that has so many seconds an invocation."""
+    write(path, size, count)
     size = path.stat().st_size
+    calls: list[float] = []
+    used = time.process_time()
     with store(path):
-        queue = Queue(os.environ["AWS_ENDPOINT_URL"] + "/queue")
-        splitter = Splitter(Bucket("bench"), queue, queue, Limits(4 << 20, LINES), 24)
+        url = os.environ["AWS_ENDPOINT_URL"]
+        splitter = Splitter(
+            Bucket("bench"), Queue(url + CONTINUATION), Queue(url + "/work"), Limits(4 << 20, LINES), 24
+        )
         job = Job("batch_bench", Source(keys.INBOX + "file.jsonl", '"e"'), 1 << 40)
-        began, used = time.perf_counter(), time.process_time()
-        (told,) = splitter.receive(Split(job, size, splitter.limits).message(), lambda: float("inf"))
-        seconds, used = time.perf_counter() - began, time.process_time() - used
+        message = Split(job, size, splitter.limits).message()
+        while True:
+            began = time.monotonic()
+            invocation = SimpleNamespace(get_remaining_time_in_millis=lambda: seconds * 1e3)
+            (told,) = splitter.receive(message, deadline(invocation))
+            calls.append(time.monotonic() - began)
+            if told["outcome"] != "handed_on":
+                break
+            message = json.loads(urlopen(url + CONTINUATION).read())
+    used = time.process_time() - used
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     assert told["requests"] == count
     print(
-        f"split of {size / 2**20:.0f} MB, {count} lines, {told['shards']} shards: {seconds:.1f} s "
-        f"({used:.1f} s of processor), process peak {peak:.0f} MB"
+        f"split of {size / 2**20:.0f} MB, {count} lines, {told['shards']} shards: {sum(calls):.1f} s "
+        f"({used:.1f} s of processor) in {len(calls)} invocations, the longest {max(calls):.1f} s; "
+        f"process peak {peak:.0f} MB",
+        flush=True,
     )
 
 
@@ -181,14 +208,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.batch", description=__doc__)
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     parser.add_argument("--model", help="model folder or bundle (default: that of the other benchmarks)")
-    parser.add_argument("--megabytes", type=int, default=1024, help="size of the file that is split")
+    parser.add_argument("--gigabytes", type=float, default=1, help="size of the file that is split")
+    parser.add_argument("--lines", type=int, help="lines of that file (default: of about 400 bytes)")
+    parser.add_argument("--seconds", type=float, default=900, help="an invocation's time, after which it hands on")
+    parser.add_argument("--split", action="store_true", help="measure the splitting only")
     arguments = parser.parse_args()
     if arguments.serve:
         serve(arguments.serve)
         return
     with TemporaryDirectory() as scratch:
         path = Path(scratch) / "file.jsonl"
-        split(path, arguments.megabytes)
+        size = int(arguments.gigabytes * 2**30)
+        split(path, size, arguments.lines or size // len(line(0)), arguments.seconds)
+        if arguments.split:
+            return
         from tests.bench.__main__ import default_model
 
         work(path, arguments.model or str(default_model()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from renderlayer.batch.seen import Seen
+from renderlayer.batch.seen import Seen, fingerprint
 
 BOM = b"\xef\xbb\xbf"
 """Passed over at the beginning of a file."""
@@ -127,7 +127,7 @@ class Cutter:
             return
         self.objects += 1
         custom_id = value.get("custom_id")
-        if isinstance(custom_id, str) and not self.seen.add(custom_id):
+        if isinstance(custom_id, str) and not self.seen.add(fingerprint(custom_id)):
             self._duplicates.append(self.line + self._lines)
 
     def _shard(self, too_long: bool = False) -> Iterator[Cut]:

@@ -61,8 +61,8 @@ def unfinished(batch: str, shard: int) -> str:
     return f"{ROOT}work/{batch}/shard-{shard:09d}"
 
 
-def fingerprints(batch: str, shard: int) -> str:
-    return f"{ROOT}work/{batch}/fingerprints-{shard:09d}"
+def fingerprints(batch: str, shard: int, stripe: int) -> str:
+    return f"{ROOT}work/{batch}/fingerprints-{shard:09d}-{stripe:02d}"
 
 
 def progress(batch: str) -> str:

@@ -1,52 +1,56 @@
-"""Which custom_ids a file has had, in a bounded number of bytes a line."""
+"""Which custom_ids a file has had, in a few bytes a line."""
 
 from __future__ import annotations
 
 import hashlib
 from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
-_SMALLEST = 1 << 12
+BUCKETS = 1 << 16
+REST = 6
+"""Bytes of a fingerprint that its bucket does not tell already."""
+STRIPES = 16
+STRIPE = BUCKETS // STRIPES
+"""A set is handed on in pieces of so many buckets, so that it is never in memory twice."""
+
+
+def fingerprint(custom_id: str) -> bytes:
+    """64 bits of an id; two of ten million ids share theirs with a probability of 3 in a million."""
+    return hashlib.blake2b(custom_id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 class Seen:
-    """A set of 64-bit fingerprints in one array: 12 to 24 bytes an entry, and 8 when it is handed on.
+    """A set of fingerprints, spread over buckets: 9 bytes an entry where there are millions."""
 
-    Two different ids of a file with ten million lines share a fingerprint with a probability of 3 in a million.
-    """
+    def __init__(self, stripes: Iterable[bytes] = ()) -> None:
+        self._buckets: defaultdict[int, bytearray] = defaultdict(bytearray)
+        for number, stripe in enumerate(stripes):
+            self._buckets.update(_unpacked(stripe, number * STRIPE))
 
-    def __init__(self, packed: bytes = b"") -> None:
-        self._count = 0
-        self._slots = array("Q", bytes(8 * _SMALLEST))
-        for fingerprint in array("Q", packed):
-            self._add(fingerprint)
-
-    def add(self, custom_id: str) -> bool:
-        """Note an id; False when it is there already."""
-        digest = hashlib.blake2b(custom_id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        return self._add(int.from_bytes(digest, "little") or 1)  # 0 marks a free slot
-
-    def packed(self) -> bytes:
-        """The fingerprints, for a set that goes on from here."""
-        return array("Q", (fingerprint for fingerprint in self._slots if fingerprint)).tobytes()
-
-    def _add(self, fingerprint: int) -> bool:
-        slots = self._slots
-        mask = len(slots) - 1
-        at = fingerprint & mask
-        while slots[at]:
-            if slots[at] == fingerprint:
-                return False
-            at = (at + 1) & mask
-        slots[at] = fingerprint
-        self._count += 1
-        if 3 * self._count > 2 * len(slots):
-            self._grow()
+    def add(self, entry: bytes) -> bool:
+        """Note a fingerprint; False when it is there already."""
+        bucket, rest = self._buckets[entry[0] << 8 | entry[1]], entry[2:]
+        at = bucket.find(rest)
+        while at > 0 and at % REST:  # found across two entries
+            at = bucket.find(rest, at + 1)
+        if at >= 0:
+            return False
+        bucket += rest
         return True
 
-    def _grow(self) -> None:
-        old = self._slots
-        self._count = 0
-        self._slots = array("Q", bytes(16 * len(old)))
-        for fingerprint in old:
-            if fingerprint:
-                self._add(fingerprint)
+    def packed(self) -> Iterator[bytes]:
+        """The set in `STRIPES` pieces, for one that goes on from here: lengths of buckets, then what is in them."""
+        for first in range(0, BUCKETS, STRIPE):
+            stripe = [self._buckets.get(number, b"") for number in range(first, first + STRIPE)]
+            yield array("I", map(len, stripe)).tobytes() + b"".join(stripe)
+
+
+def _unpacked(stripe: bytes, first: int) -> Iterator[tuple[int, bytearray]]:
+    """The buckets of a piece that have entries; `first`: number of its first one."""
+    lengths = array("I", stripe[: STRIPE * array("I").itemsize])
+    at = len(lengths) * lengths.itemsize
+    for number, length in enumerate(lengths, first):
+        if length:
+            yield number, bytearray(stripe[at : at + length])
+            at += length

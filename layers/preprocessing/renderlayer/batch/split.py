@@ -14,7 +14,7 @@ from renderlayer.batch import keys, status
 from renderlayer.batch.claims import Job, Shard, Split
 from renderlayer.batch.cutter import Cut, Cutter, Limits
 from renderlayer.batch.queue import AT_A_TIME, Queue
-from renderlayer.batch.seen import Seen
+from renderlayer.batch.seen import STRIPES, Seen
 from renderlayer.batch.store import Bucket
 from renderlayer.references.store import Gone
 
@@ -141,7 +141,8 @@ class Splitter:
             split, shard=number, at=cutter.at, line=cutter.line, requests=requests, objects=cutter.objects
         )
         if reached.at < reached.size:
-            self.bucket.write(keys.fingerprints(split.job.batch, number), cutter.seen.packed())
+            for stripe, content in enumerate(cutter.seen.packed()):
+                self.bucket.write(keys.fingerprints(split.job.batch, number, stripe), content)
         return reached
 
     def _cuts(self, cutter: Cutter, split: Split) -> Iterator[Cut]:
@@ -150,12 +151,14 @@ class Splitter:
         yield from cutter.finish()
 
     def _seen(self, split: Split) -> Seen:
-        if not split.shard:
-            return Seen()
-        kept = self.bucket.get(keys.fingerprints(split.job.batch, split.shard))
-        if kept is None:
-            raise Gone  # removed by the lifecycle rule, days after it was written
-        return Seen(kept[0])
+        return Seen(self._stripes(split)) if split.shard else Seen()
+
+    def _stripes(self, split: Split) -> Iterator[bytes]:
+        for stripe in range(STRIPES):
+            kept = self.bucket.get(keys.fingerprints(split.job.batch, split.shard, stripe))
+            if kept is None:
+                raise Gone  # removed by the lifecycle rule, days after it was written
+            yield kept[0]
 
     def _fail(self, batch: str, code: str, message: str) -> None:
         """End a batch whose file cannot be read, with an error file that says why."""
