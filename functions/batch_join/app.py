@@ -11,7 +11,7 @@ from renderlayer.batch.setup import joiner
 def _receiver() -> Receive:
     """Many parts of a batch come in one event: one look at it is enough."""
     looked_at: set[str] = set()
-    return lambda message, time_left: joiner().receive(message, looked_at)
+    return lambda message, time_left: joiner().receive(message, time_left, looked_at)
 
 
 _consume = Consumer("batch_join", _receiver)

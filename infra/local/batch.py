@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from infra.local.batch_cloud import Cloud, enter, running_cloud
+from infra.local.batch_cloud import DEAD, QUEUES, Cloud, enter, running_cloud
 from infra.local.batch_pump import EventSource, Pump
 from infra.local.serve import configure
 from renderlayer.batch import keys
@@ -57,12 +57,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 def sources(cloud: Cloud) -> list[EventSource]:
     """Queues and the deployed handlers that they call."""
-    split, work, join = (import_module(f"functions.batch_{name}.app") for name in ("split", "work", "join"))
+    split, work, join, dead = (import_module(f"functions.batch_{name}.app") for name in (*QUEUES, DEAD))
     return [
         EventSource("BatchSplitFunction", cloud.queues["split"], split.handler),
         EventSource("BatchWorkFunction", cloud.queues["work"], work.handler, messages=1),
         EventSource("BatchJoinFunction", cloud.queues["join"], join.handler),
-        EventSource("BatchDeadFunction", cloud.queues["work-dead"], work.dead_letters),
+        EventSource("BatchDeadFunction", cloud.queues[DEAD], dead.handler),
     ]
 
 

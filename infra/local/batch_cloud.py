@@ -15,6 +15,8 @@ from renderlayer.batch import keys
 
 REGION = "eu-central-1"
 QUEUES = ("split", "work", "join")
+DEAD = "dead"
+"""The queue of what failed repeatedly in one of them."""
 ATTEMPTS = 5
 """Receipts of a message before it is a dead letter, as in the template."""
 
@@ -26,7 +28,7 @@ class Cloud:
     Attributes:
         url: where S3 and SQS answer.
         bucket: name of the bucket.
-        queues: URLs by name: split, work, join, and the dead letters of each as split-dead and so on.
+        queues: URLs by name: split, work, join and dead.
     """
 
     url: str
@@ -79,15 +81,13 @@ def made(cloud: Cloud, attempts: int = ATTEMPTS, visibility: int = 900) -> Cloud
     sqs, s3 = cloud.client("sqs"), cloud.client("s3")
     urls: dict[str, str] = {}
     arns: dict[str, str] = {}
-    for name in QUEUES:
-        for kind in (f"{name}-dead", name):
-            attributes = {"VisibilityTimeout": str(visibility)}
-            if kind == name:
-                redrive = {"deadLetterTargetArn": arns[f"{name}-dead"], "maxReceiveCount": attempts}
-                attributes["RedrivePolicy"] = json.dumps(redrive)
-            urls[kind] = sqs.create_queue(QueueName=f"{cloud.bucket}-{kind}", Attributes=attributes)["QueueUrl"]
-            found = sqs.get_queue_attributes(QueueUrl=urls[kind], AttributeNames=["QueueArn"])
-            arns[kind] = found["Attributes"]["QueueArn"]
+    for name in (DEAD, *QUEUES):
+        attributes = {"VisibilityTimeout": str(visibility)}
+        if name != DEAD:
+            attributes["RedrivePolicy"] = json.dumps({"deadLetterTargetArn": arns[DEAD], "maxReceiveCount": attempts})
+        urls[name] = sqs.create_queue(QueueName=f"{cloud.bucket}-{name}", Attributes=attributes)["QueueUrl"]
+        found = sqs.get_queue_attributes(QueueUrl=urls[name], AttributeNames=["QueueArn"])
+        arns[name] = found["Attributes"]["QueueArn"]
     s3.create_bucket(Bucket=cloud.bucket, CreateBucketConfiguration={"LocationConstraint": REGION})
     s3.put_bucket_notification_configuration(
         Bucket=cloud.bucket,

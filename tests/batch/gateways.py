@@ -14,7 +14,7 @@ HANDLERS = {
     "split": "functions.batch_split.app.handler",
     "work": "functions.batch_work.app.handler",
     "join": "functions.batch_join.app.handler",
-    "work-dead": "functions.batch_work.app.dead_letters",
+    "dead": "functions.batch_dead.app.handler",
 }
 
 

@@ -16,6 +16,7 @@ from renderlayer.batch.queue import Queue
 from renderlayer.batch.running import Endpoint
 from renderlayer.batch.split import Splitter
 from renderlayer.batch.store import Bucket
+from renderlayer.batch.undertaker import Undertaker
 from renderlayer.batch.work import Worker
 
 ECHO, ENGINE = "/echo", "/engine"
@@ -54,6 +55,7 @@ class Steps:
         self.splitter = Splitter(self.bucket, self.queues["split"], self.queues["work"], limits, 24)
         self.worker = Worker(self.bucket, self.queues["work"], endpoints, concurrency)
         self.joiner = Joiner(self.bucket)
+        self.undertaker = Undertaker(self.splitter, self.worker, self.joiner)
 
     def received(self, queue: str) -> list[Json]:
         """Messages of a queue, which are taken off it; those that are delayed as well."""
@@ -101,7 +103,7 @@ class Steps:
                 elif name == "work":
                     self.worker.receive(message, forever)
                 else:
-                    self.joiner.receive(message)
+                    self.joiner.receive(message, forever)
 
     def batch(self) -> Json:
         """The one batch of the bucket."""

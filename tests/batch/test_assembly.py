@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from renderlayer.batch.assembly import LEAST, Segment, assemble, pieces
 from renderlayer.batch.store import Bucket
+from tests.batch.steps import forever
 
 
 @settings(max_examples=300, deadline=None)
@@ -29,11 +30,11 @@ def test_large_ones_are_copied_and_small_ones_sent(bucket: Bucket, s3: Any) -> N
     for at, content in enumerate(contents):
         bucket.create(f"part-{at}", content)
     segments = [Segment(f"part-{at}", 3, 3 + size) for at, size in enumerate(sizes)]
-    assert assemble(bucket, "whole", segments)
+    assert assemble(bucket, "whole", segments, forever) is None
     whole = s3.get_object(Bucket=bucket.name, Key="whole")["Body"].read()
     assert whole == b"".join(content[3 : 3 + size] for content, size in zip(contents, sizes, strict=True))
-    assert not assemble(bucket, "whole", segments[:2])
-    assert not assemble(bucket, "whole", segments[:1])
+    assert assemble(bucket, "whole", segments[:2], forever) is None
+    assert assemble(bucket, "whole", segments[:1], forever) is None
     assert s3.head_object(Bucket=bucket.name, Key="whole")["ContentLength"] == len(whole)
     assert "Uploads" not in s3.list_multipart_uploads(Bucket=bucket.name)
     assert [[segment.key for segment in piece] for piece in pieces(segments, LEAST)] == [

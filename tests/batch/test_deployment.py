@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from infra.local.batch_cloud import ATTEMPTS
+from infra.local.batch_cloud import ATTEMPTS, QUEUES
 from infra.local.template import TEMPLATE, _Loader, read
 from renderlayer.batch import keys
 from renderlayer.http.complete import PATHS
@@ -57,3 +57,10 @@ def test_messages_stay_hidden_for_six_times_the_functions_timeout(resources: dic
         assert queue["VisibilityTimeout"] >= 6 * function["Timeout"]
         assert event["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
         assert queue["RedrivePolicy"]["maxReceiveCount"] >= ATTEMPTS
+
+
+def test_what_failed_repeatedly_is_given_up(resources: dict[str, Any]) -> None:
+    given_up = resources["BatchDeadFunction"]["Properties"]["Events"]["Messages"]["Properties"]["Queue"]
+    for step in QUEUES:
+        queue = resources[f"Batch{step.capitalize()}Queue"]["Properties"]
+        assert queue["RedrivePolicy"]["deadLetterTargetArn"] == given_up

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from infra.local.batch_cloud import Cloud
-from renderlayer.batch import keys, status
+from renderlayer.batch import assembly, keys, status
 from renderlayer.batch.claims import Shard
 from renderlayer.batch.cutter import LARGEST_LINE, Limits
 from renderlayer.batch.orders import Orders
-from renderlayer.errors import NotFound
+from renderlayer.errors import NotFound, Unavailable
 from tests.batch.steps import ECHO, Steps, forever, ids, in_the_past, lines
 
 
@@ -93,6 +93,35 @@ def test_a_large_file_is_handed_on(steps: Steps) -> None:
     assert {shard.number: shard.cut for shard in whole} == {shard.number: shard.cut for shard in shards}
 
 
+def test_a_long_join_is_handed_on(steps: Steps, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assembly, "AT_ONCE", 1)
+    for shard in steps.split(lines(*({"x": str(number) * (2 << 20)} for number in range(9)), {"x": "end"})):
+        steps.worker.receive(shard.message(), forever)
+    outcomes = []
+    while messages := steps.received("join"):
+        for message in messages[:1] * 2:  # the same event twice
+            outcomes += [row["outcome"] for row in steps.joiner.receive(message, lambda: 10.0)]
+    assert [outcome for outcome in outcomes if outcome != "known"] == ["handed_on"] * 3 + ["completed"]
+    batch = steps.batch()
+    assert (batch["status"], batch["request_counts"]) == ("completed", {"total": 10, "completed": 10, "failed": 0})
+    rows = steps.rows(batch["output_file_id"])
+    assert [row["response"]["body"]["echo"]["x"][0] for row in rows] == [*"012345678e"]
+    assert "Uploads" not in s3.list_multipart_uploads(Bucket=steps.bucket.name)
+
+
+def test_a_join_whose_upload_is_gone_begins_anew(steps: Steps, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assembly, "AT_ONCE", 1)
+    for shard in steps.split(lines(*({"x": str(number) * (2 << 20)} for number in range(9)))):
+        steps.worker.receive(shard.message(), forever)
+    message, *_ = steps.received("join")
+    steps.joiner.receive(message, lambda: 10.0)
+    (upload,) = s3.list_multipart_uploads(Bucket=steps.bucket.name)["Uploads"]
+    s3.abort_multipart_upload(Bucket=steps.bucket.name, Key=upload["Key"], UploadId=upload["UploadId"])
+    with pytest.raises(Unavailable):
+        steps.joiner.receive(message, forever)
+    assert steps.joiner.receive(message, forever)[0]["outcome"] == "completed"
+
+
 def test_messages_may_come_twice_and_in_any_order(steps: Steps) -> None:
     content = lines(*({"n": number} for number in range(20)))
     messages = steps.drop(content)
@@ -100,12 +129,14 @@ def test_messages_may_come_twice_and_in_any_order(steps: Steps) -> None:
         steps.splitter.receive(message, forever)
     shards = [Shard.read(message) for message in steps.received("work")]
     manifest = steps.received("join")
-    assert steps.joiner.receive(manifest[0])[0]["outcome"] == "waiting"
+    assert steps.joiner.receive(manifest[0], forever)[0]["outcome"] == "waiting"
     for shard in [*reversed(shards), *shards]:
         steps.worker.receive(shard.message(), forever)
     told = steps.received("join")
     outcomes = [
-        row["outcome"] for message in [*reversed(told), *manifest, *told] for row in steps.joiner.receive(message)
+        row["outcome"]
+        for message in [*reversed(told), *manifest, *told]
+        for row in steps.joiner.receive(message, forever)
     ]
     assert outcomes == ["completed"] + ["known"] * (len(outcomes) - 1)
     assert ids(steps.rows(steps.batch()["output_file_id"])) == [f"r-{number}" for number in range(1, 21)]
@@ -119,7 +150,7 @@ def test_the_last_part_may_come_before_the_manifest(steps: Steps) -> None:
     assert manifest is not None
     steps.bucket.delete(keys.manifest(shards[0].job.batch))
     for message in steps.received("join"):
-        assert steps.joiner.receive(message)[0]["outcome"] == "waiting"
+        assert steps.joiner.receive(message, forever)[0]["outcome"] == "waiting"
     steps.bucket.create(keys.manifest(shards[0].job.batch), manifest[0])
     steps.finish()
     assert steps.batch()["status"] == "completed"

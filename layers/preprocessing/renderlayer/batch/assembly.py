@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -13,6 +13,10 @@ LEAST = 5 << 20
 MOST_PIECES = 9_000
 """Pieces of an upload; the store takes 10,000."""
 AT_A_TIME = 8
+AT_ONCE = 64
+"""Pieces that are sent between two looks at the clock."""
+RESERVE = 120
+"""Seconds before the function's end when the rest is handed on."""
 
 
 @dataclass(frozen=True)
@@ -59,28 +63,60 @@ def pieces(segments: Iterable[Segment], least: int = LEAST) -> Iterator[Piece]:
         yield small
 
 
-def assemble(bucket: Bucket, key: str, segments: Sequence[Segment]) -> bool:
-    """Make one object of ranges of others, unless it is there; False when it is.
+def assemble(
+    bucket: Bucket, key: str, segments: Sequence[Segment], time_left: Callable[[], float], begun: str | None = None
+) -> str | None:
+    """Make one object of ranges of others, unless it is there.
+
+    Args:
+        time_left: seconds until the function's end.
+        begun: the upload of an earlier call with the same segments.
+
+    Returns:
+        Where the time is short, the upload that is to be gone on with; else None: the object is there.
 
     Raises:
         Unavailable: the store failed; nothing was made.
+        Gone: the upload that was begun is no more.
     """
     total = sum(segment.size for segment in segments)
-    least = max(LEAST, -(-total // MOST_PIECES))
-    planned = list(pieces(segments, least))
+    planned = list(pieces(segments, max(LEAST, -(-total // MOST_PIECES))))
     if len(planned) == 1 and total < LEAST:
-        return bucket.create(key, _read(bucket, planned[0]))
-    upload = bucket.begin(key)
+        bucket.create(key, _read(bucket, planned[0]))
+        return None
+    etags = bucket.pieces(key, begun) if begun else {}
+    upload = begun or bucket.begin(key)
     try:
-        with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="piece") as pool:
-            etags = list(pool.map(lambda numbered: _piece(bucket, key, upload, *numbered), enumerate(planned, 1)))
+        if not _sent(bucket, key, upload, planned, etags, time_left):
+            return upload
         won = bucket.complete(key, upload, etags)
     except BaseException:
-        bucket.abort(key, upload)
+        if not begun:
+            bucket.abort(key, upload)
         raise
     if not won:
         bucket.abort(key, upload)
-    return won
+    return None
+
+
+def _sent(
+    bucket: Bucket,
+    key: str,
+    upload: str,
+    planned: Sequence[Piece],
+    etags: dict[int, str],
+    time_left: Callable[[], float],
+) -> bool:
+    """Send pieces while there is time, whose ETags go into `etags`; whether all are there."""
+    missing = [number for number in range(1, len(planned) + 1) if number not in etags]
+    with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="piece") as pool:
+        for start in range(0, len(missing), AT_ONCE):
+            numbers = missing[start : start + AT_ONCE]
+            sent = pool.map(lambda number: _piece(bucket, key, upload, number, planned[number - 1]), numbers)
+            etags.update(zip(numbers, sent, strict=True))
+            if time_left() < RESERVE:
+                break
+    return len(etags) == len(planned)
 
 
 def _piece(bucket: Bucket, key: str, upload: str, number: int, piece: Piece) -> str:

@@ -5,6 +5,7 @@
     batches/status/<batch>.json            the batch object, kept up to date
     batches/parts/<batch>/<shard>          results of a shard: output lines, then error lines
     batches/parts/<batch>/manifest.json    how many shards there are, once the file is split
+    batches/parts/<batch>/upload.json      the upload of a joining that takes longer than a function may
     batches/work/<batch>/…                 what an interrupted step has done so far; removed by the lifecycle rule
     batches/out/<batch>/{output,errors}.jsonl
 
@@ -28,6 +29,7 @@ PARTS = f"{ROOT}parts/"
 RESULTS = f"{ROOT}out/"
 ORDER = ".order"
 MANIFEST = "manifest.json"
+UPLOAD = "upload.json"
 
 _READABLE = (INBOX, FILES, RESULTS)
 _FILE_ID = "file-"
@@ -55,6 +57,11 @@ def part(batch: str, shard: int) -> str:
 
 def manifest(batch: str) -> str:
     return parts(batch) + MANIFEST
+
+
+def upload(batch: str) -> str:
+    """Among the parts, because its arrival goes on with the joining as theirs does."""
+    return parts(batch) + UPLOAD
 
 
 def unfinished(batch: str, shard: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 BUCKETS = 1 << 16
 REST = 6
 """Bytes of a fingerprint that its bucket does not tell already."""
-STRIPES = 16
+STRIPES = 8
 STRIPE = BUCKETS // STRIPES
 """A set is handed on in pieces of so many buckets, so that it is never in memory twice."""
 

@@ -11,6 +11,7 @@ from renderlayer.batch.queue import Queue
 from renderlayer.batch.running import Endpoint
 from renderlayer.batch.split import Splitter
 from renderlayer.batch.store import Bucket
+from renderlayer.batch.undertaker import Undertaker
 from renderlayer.batch.work import Worker
 from renderlayer.errors import ConfigurationError
 from renderlayer.settings import PREFIX, Settings
@@ -40,8 +41,8 @@ def worker(settings: Settings, endpoints: Mapping[str, Endpoint]) -> Worker:
 
 
 @cache
-def undertaker() -> Worker:
-    return worker(Settings.from_environment(), {})
+def undertaker() -> Undertaker:
+    return Undertaker(splitter(), worker(Settings.from_environment(), {}), joiner())
 
 
 def required(settings: Settings, name: str) -> str:

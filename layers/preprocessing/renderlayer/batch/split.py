@@ -13,6 +13,7 @@ import orjson
 from renderlayer.batch import keys, status
 from renderlayer.batch.claims import Job, Shard, Split
 from renderlayer.batch.cutter import Cut, Cutter, Limits
+from renderlayer.batch.failure import INVALID_FILE, SERVER_ERROR, fail
 from renderlayer.batch.queue import AT_A_TIME, Queue
 from renderlayer.batch.seen import STRIPES, Seen
 from renderlayer.batch.store import Bucket
@@ -52,15 +53,21 @@ class Splitter:
         Returns:
             What happened to each batch, for the log.
         """
+        return [self._split(split, time_left) for split in self._meant(message)]
+
+    def abandon(self, message: Json) -> list[Json]:
+        """End the batches of a message that came back as a dead letter, unless their files are split."""
+        return [self._abandon(split.job.batch) for split in self._meant(message)]
+
+    def _meant(self, message: Json) -> Iterator[Split]:
+        """The files, each from where it is to be split on."""
         if "split" in message:
-            return [self._split(Split.read(message), time_left)]
-        told = []
+            yield Split.read(message)
         for record in message.get("Records", ()):  # a test event of S3 has none
             key = unquote_plus(record["s3"]["object"]["key"])
             begun = self._ordered(key) if key.endswith(keys.ORDER) else self._dropped(key)
             if begun is not None:
-                told.append(self._split(begun, time_left))
-        return told
+                yield begun
 
     def _dropped(self, key: str) -> Split | None:
         """The batch of a file that came; None when the file is gone again."""
@@ -82,7 +89,7 @@ class Splitter:
             return None
         found = self.bucket.source(keys.key_of(batch["input_file_id"]))
         if found is None:
-            self._fail(batch["id"], "invalid_file", "The input file is gone.")
+            fail(self.bucket, batch["id"], INVALID_FILE, "The input file is gone.")
             return None
         source, stored = found
         job = Job(batch["id"], source, batch["expires_at"], batch["endpoint"])
@@ -102,7 +109,7 @@ class Splitter:
         if broken is None and split.at == split.size and split.objects == 0:
             broken = "No line of the file is a JSON object." if split.requests else "The file has no lines."
         if broken is not None:
-            self._fail(batch, "invalid_file", broken)
+            fail(self.bucket, batch, INVALID_FILE, broken)
             return {**told, "outcome": "failed"}
         counts = {"total": split.requests}
         if split.at < split.size:
@@ -160,16 +167,12 @@ class Splitter:
                 raise Gone  # removed by the lifecycle rule, days after it was written
             yield kept[0]
 
-    def _fail(self, batch: str, code: str, message: str) -> None:
-        """End a batch whose file cannot be read, with an error file that says why."""
-        error = {"code": code, "message": message, "line": None, "param": None}
-        row = {"id": None, "custom_id": None, "response": None, "error": error}
-        self.bucket.create(keys.errors(batch), orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
-        fields: Json = {
-            "errors": {"object": "list", "data": [error]},
-            "error_file_id": keys.file_id(keys.errors(batch)),
-        }
-        status.update(self.bucket, batch, lambda now: status.advanced(now, "failed", **fields))
+    def _abandon(self, batch: str) -> Json:
+        if self.bucket.head(keys.manifest(batch)) is not None:
+            return {"batch": batch, "outcome": "known"}
+        fail(self.bucket, batch, SERVER_ERROR, "The file could not be split: the service failed on it repeatedly.")
+        self.bucket.create(keys.cancelled(batch), b"")  # its shards so far need no work
+        return {"batch": batch, "outcome": "failed"}
 
 
 def deadline(context: Any) -> Callable[[], float]:

@@ -151,9 +151,19 @@ class Bucket(S3Store):
             answer = self._client.upload_part(**named(self._at(key)), UploadId=upload, PartNumber=number, Body=data)
         return str(answer["ETag"])
 
-    def complete(self, key: str, upload: str, etags: list[str]) -> bool:
-        """Make the pieces one object that is not there yet; False when there is one."""
-        pieces = [{"PartNumber": number, "ETag": etag} for number, etag in enumerate(etags, 1)]
+    def pieces(self, key: str, upload: str) -> dict[int, str]:
+        """ETags of the pieces that an upload has, by their numbers.
+
+        Raises:
+            Gone: there is no such upload (any more).
+        """
+        with translated(self._at(key)):
+            pages = self._client.get_paginator("list_parts").paginate(**named(self._at(key)), UploadId=upload)
+            return {piece["PartNumber"]: piece["ETag"] for page in pages for piece in page.get("Parts", ())}
+
+    def complete(self, key: str, upload: str, etags: Mapping[int, str]) -> bool:
+        """Make the pieces, ETags by number, one object that is not there yet; False when there is one."""
+        pieces = [{"PartNumber": number, "ETag": etag} for number, etag in sorted(etags.items())]
         try:
             with translated(self._at(key)):
                 self._client.complete_multipart_upload(

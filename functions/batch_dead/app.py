@@ -1,0 +1,14 @@
+"""What failed repeatedly is given up: a shard's lines fail, a file that is not split or joined fails its batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from renderlayer.batch.consumer import Consumer
+from renderlayer.batch.setup import undertaker
+
+_consume = Consumer("batch_dead", lambda: lambda message, time_left: undertaker().receive(message))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return _consume(event, context)

@@ -1,0 +1,38 @@
+"""Dead letters: what failed repeatedly is given up, so that its batch ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_plus
+
+from renderlayer.batch import keys
+from renderlayer.batch.join import Joiner
+from renderlayer.batch.split import Splitter
+from renderlayer.batch.work import Worker
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Undertaker:
+    """Gives up messages of any step: a shard's lines fail; a file that is not split or joined fails its batch."""
+
+    splitter: Splitter
+    worker: Worker
+    joiner: Joiner
+
+    def receive(self, message: Json) -> list[Json]:
+        """Give up a dead letter.
+
+        Returns:
+            What happened to each shard or batch, for the log.
+        """
+        if "shard" in message:
+            return [self.worker.abandon(message)]
+        return (self.joiner if _is_of_parts(message) else self.splitter).abandon(message)
+
+
+def _is_of_parts(message: Json) -> bool:
+    records = message.get("Records", ())
+    return any(unquote_plus(record["s3"]["object"]["key"]).startswith(keys.PARTS) for record in records)
