@@ -28,12 +28,7 @@ from renderlayer.batch.queue import Queue
 from renderlayer.batch.split import Splitter, deadline
 from renderlayer.batch.store import Bucket, Source
 from renderlayer.batch.work import Worker
-from renderlayer.http.lines import endpoints
-from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
-from renderlayer.wire.chat import ChatCompletionRequest
 from tests.runtime import ROOT
 
 URL = "/v1/chat/completions/render"
@@ -172,6 +167,13 @@ def split(path: Path, size: int, count: int, seconds: float) -> None:
 
 def work(path: Path, model: str) -> None:
     """A shard of renders beside a loop that reads the lines, calls the library and writes: the least of many turns."""
+    # not above: what is measured of a split is what a function that splits holds
+    from renderlayer.http.lines import endpoints
+    from renderlayer.render.chat import render_chat
+    from renderlayer.render.server import Server
+    from renderlayer.wire._base import parse
+    from renderlayer.wire.chat import ChatCompletionRequest
+
     rows = [line(number) for number in range(LINES)]
     path.write_bytes(b"".join(rows))
     server = Server.open(Settings(model=model))

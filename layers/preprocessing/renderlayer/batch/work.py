@@ -86,7 +86,7 @@ class Worker:
         except Gone:
             run.ended = ABANDONED
         done = dict(run.done)
-        if len(done) == shard.cut.requests:
+        if len(done) >= shard.cut.requests:
             return self._finish(shard, done)
         if run.ended:
             return self._give_up(shard, run.ended, done)
