@@ -166,7 +166,7 @@ def split(path: Path, size: int, count: int, seconds: float) -> None:
 
 
 def work(path: Path, model: str) -> None:
-    """A shard of renders beside a loop that reads the lines, calls the library and writes: the least of many turns."""
+    """A shard of renders beside a loop from file to file that calls the library: the least of many turns."""
     # not above: what is measured of a split is what a function that splits holds
     from renderlayer.http.lines import endpoints
     from renderlayer.render.chat import render_chat
@@ -174,8 +174,7 @@ def work(path: Path, model: str) -> None:
     from renderlayer.wire._base import parse
     from renderlayer.wire.chat import ChatCompletionRequest
 
-    rows = [line(number) for number in range(LINES)]
-    path.write_bytes(b"".join(rows))
+    path.write_bytes(b"".join(line(number) for number in range(LINES)))
     server = Server.open(Settings(model=model))
     with store(path):
         queue = Queue(os.environ["AWS_ENDPOINT_URL"] + "/queue")
@@ -184,8 +183,10 @@ def work(path: Path, model: str) -> None:
         shard = Shard(job, 0, Cut(0, path.stat().st_size, 1, LINES))
 
         def loop() -> None:
-            for row in rows:
-                orjson.dumps(render_chat(parse(ChatCompletionRequest, orjson.loads(row)["body"]), server))
+            with path.open("rb") as rows, path.with_suffix(".out").open("wb") as results:
+                for row in rows:
+                    rendered = render_chat(parse(ChatCompletionRequest, orjson.loads(row)["body"]), server)
+                    results.write(orjson.dumps(rendered, option=orjson.OPT_APPEND_NEWLINE))
 
         def work() -> None:
             assert worker.receive(shard.message(), lambda: 900.0)["completed"] == LINES
