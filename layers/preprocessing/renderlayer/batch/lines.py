@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from renderlayer.batch.cutter import LARGEST_LINE, text_of
 from renderlayer.errors import RenderLayerError
+from renderlayer.wire._json import compact, read
 
 LONGEST_ID = 512
 """Characters of a custom_id."""
@@ -68,7 +66,7 @@ def judged(line: bytes, urls: Collection[str], duplicate: bool = False) -> Reque
         LineError: it cannot be worked on.
     """
     try:
-        value = _loaded(line)
+        value = read(line)
     except (ValueError, RecursionError):
         raise LineError("invalid_json_line", "This line is not parseable as valid JSON.") from None
     if not isinstance(value, dict):
@@ -95,7 +93,7 @@ def judged(line: bytes, urls: Collection[str], duplicate: bool = False) -> Reque
 def custom_id_of(line: bytes) -> str | None:
     """The custom_id of a line that is not going to be worked on, if it has one."""
     try:
-        value = _loaded(line)
+        value = read(line)
     except (ValueError, RecursionError):
         return None
     found = value.get("custom_id") if isinstance(value, dict) else None
@@ -128,13 +126,6 @@ def too_long() -> LineError:
     return LineError("line_too_long", f"This line is longer than {LARGEST_LINE} bytes.")
 
 
-def _loaded(line: bytes) -> Any:
-    try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError:  # NaN and lone surrogates, which Python takes
-        return json.loads(line)
-
-
 def _row(batch: str, number: int, custom_id: str | None, response: Json | None, error: Json | None) -> Json:
     # the id is that of the line, so that doing a line again gives the same one
     return {
@@ -150,8 +141,5 @@ def _response(status: int, request_id: str, body: Any) -> Json:
 
 
 def _dumped(row: Json) -> bytes:
-    try:
-        # a copy of its very size: what orjson returns holds on to pages of its larger buffer
-        return orjson.dumps(row) + b"\n"
-    except TypeError:  # a lone surrogate, or an integer over 64 bits
-        return json.dumps(row, separators=(",", ":")).encode() + b"\n"
+    # a copy of its very size: what orjson returns holds on to pages of its larger buffer
+    return compact(row) + b"\n"
