@@ -54,6 +54,15 @@ def test_environment_and_settings_are_inverse() -> None:
         ("ENABLE_AUTO_TOOL_CHOICE", "perhaps"),
         ("CHAT_TEMPLATE_CONTENT_FORMAT", "other"),
         ("REASONING_EFFORT_MAP", '{"huge": "high"}'),
+        ("MAX_IMAGE_PIXELS", "0"),
+        ("MAX_MEDIA_REQUEST_BYTES", "-1"),
+        ("IMAGE_FETCH_SECONDS", "0"),
+        ("VIDEO_FETCH_SECONDS", "inf"),
+        ("MEDIA_REDIRECTS", "-1"),
+        ("LIMIT_MM_PER_PROMPT", '{"image": "two"}'),
+        ("LIMIT_MM_PER_PROMPT", '{"video": {"count": -1}}'),
+        ("MEDIA_IO_KWARGS", '{"image": "RGB"}'),
+        ("ALLOWED_MEDIA_NETWORKS", "10.0.0.0/8,home"),
     ],
 )
 def test_values_that_cannot_work(name: str, text: str) -> None:

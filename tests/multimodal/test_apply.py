@@ -178,6 +178,11 @@ def test_too_much_to_decode(qwen: Model) -> None:
     items = [image(bomb(10_000, 6_000)) for _ in range(4)]
     with pytest.raises(BadRequest, match="Request decoded media exceeds"):
         multimodal.apply(qwen, SETTINGS, prompt(qwen, UNIT * 4), items, payload="none")
+    few = Settings(model="small", max_media_decoded_bytes=96 * 64 * 4)
+    with pytest.raises(BadRequest, match=r"limit of 24576 bytes \(49152 bytes\)"):
+        multimodal.apply(qwen, few, prompt(qwen, UNIT * 2), [image(), image()], payload="none")
+    with pytest.raises(BadRequest, match="6144 pixels exceed the limit of 6143 pixels"):
+        multimodal.apply(qwen, Settings(max_image_pixels=6143), prompt(qwen, UNIT), [image()], payload="none")
 
 
 def test_text_models_take_no_media(model: Model) -> None:

@@ -68,18 +68,18 @@ def test_pcm_keeps_its_samples() -> None:
     with wave.open(buffer, "wb") as file:
         file.setparams((1, 2, RATE, 0, "NONE", ""))
         file.writeframes(samples.tobytes())
-    sound = open_sound(buffer.getvalue(), RATE)
+    sound = open_sound(buffer.getvalue(), RATE, SETTINGS)
     assert sound.samples.dtype == np.float32
     assert sound.samples.tolist() == (samples / 32768).tolist()
 
 
 def test_channels_are_averaged() -> None:
     both = np.stack([np.full(100, 0.5), np.full(100, -0.25)], axis=1)
-    assert np.allclose(open_sound(wav(both.reshape(-1), channels=2), RATE).samples, 0.125, atol=1e-4)
+    assert np.allclose(open_sound(wav(both.reshape(-1), channels=2), RATE, SETTINGS).samples, 0.125, atol=1e-4)
 
 
 def test_other_rates_are_resampled() -> None:
-    sound = open_sound(wav(tone(1, 44_100), 44_100), RATE)
+    sound = open_sound(wav(tone(1, 44_100), 44_100), RATE, SETTINGS)
     assert (len(sound.samples), sound.rate) == (RATE, RATE)
     middle = slice(1000, -1000)
     assert np.abs(sound.samples[middle] - tone(1)[middle]).max() < 0.01
@@ -90,7 +90,7 @@ def test_other_rates_are_resampled() -> None:
     [("flac", "flac", "s16", 1e-4), ("aiff", "pcm_s16be", "s16", 1e-4), ("wav", "pcm_u8", "u8", 0.01)],
 )
 def test_other_formats(form: str, codec: str, sample_format: str, gap: float) -> None:
-    sound = open_sound(compressed(tone(0.5), form, codec, sample_format), RATE)
+    sound = open_sound(compressed(tone(0.5), form, codec, sample_format), RATE, SETTINGS)
     assert np.abs(sound.samples[: RATE // 2] - tone(0.5)).max() < gap
 
 
@@ -99,14 +99,16 @@ def test_other_formats(form: str, codec: str, sample_format: str, gap: float) ->
 )
 def test_what_is_no_audio_is_refused(data: bytes) -> None:
     with pytest.raises(BadRequest, match="Invalid or unsupported audio file"):
-        open_sound(data, RATE)
+        open_sound(data, RATE, SETTINGS)
 
 
 def test_limits() -> None:
     with pytest.raises(BadRequest, match="bytes"):
-        open_sound(bytes((25 << 20) + 1), RATE)
-    with pytest.raises(BadRequest, match="seconds"):
-        open_sound(wav(np.zeros(601 * 8), 8), RATE)
+        open_sound(bytes((25 << 20) + 1), RATE, SETTINGS)
+    with pytest.raises(BadRequest, match="at most 600 seconds"):
+        open_sound(wav(np.zeros(601 * 8), 8), RATE, SETTINGS)
+    with pytest.raises(BadRequest, match=r"at most 1\.5 seconds"):
+        open_sound(wav(np.zeros(16), 8), RATE, Settings(max_audio_seconds=1.5))
 
 
 @pytest.mark.parametrize("bands", [80, 128])

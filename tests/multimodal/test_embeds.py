@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import pickle
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from io import BytesIO
@@ -22,6 +23,7 @@ from renderlayer.multimodal.embeds import read_embeds, read_tensor
 from renderlayer.settings import Settings
 
 SETTINGS = Settings(model="m", enable_mm_embeds=True)
+MOST = 1 << 20
 
 
 def npy(array: Any) -> bytes:
@@ -37,7 +39,7 @@ def text(data: bytes) -> str:
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int32", "int64", "uint8", "bool"])
 def test_npy(dtype: str) -> None:
     array = np.arange(6).reshape(2, 3).astype(dtype)
-    tensor = read_tensor(npy(array))
+    tensor = read_tensor(npy(array), MOST)
     assert (tensor.dtype, tensor.shape, tensor.content()) == (dtype, (2, 3), array.tobytes())
 
 
@@ -48,7 +50,7 @@ def test_torch_archives(dtype: str) -> None:
     for saved in (tensor, tensor[1:3], tensor.requires_grad_(tensor.is_floating_point())):
         buffer = BytesIO()
         torch.save(saved, buffer)
-        read = read_tensor(buffer.getvalue())
+        read = read_tensor(buffer.getvalue(), MOST)
         assert (read.dtype, read.shape) == (dtype, tuple(saved.shape))
         assert read.content() == saved.detach().contiguous().view(torch.uint8).numpy().tobytes()
 
@@ -67,6 +69,26 @@ def archive(pickled: bytes, **storages: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def saved(shape: bytes, times: int = 1) -> bytes:
+    """The pickle of a tensor as torch writes it, rebuilt so many times; `shape` is the pickle of its shape."""
+    storage = b"((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x10tQ"
+    return (b"ctorch._utils\n_rebuild_tensor_v2\n" + storage + b"K\x00" + shape + b"K\x01\x85\x89)tR") * times + b"."
+
+
+def test_a_storage_that_is_named_often_is_read_once() -> None:
+    """A small archive of much air, whose pickle asks for it a thousand times."""
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("a/data.pkl", saved(b"J\x00\x00\x80\x00\x85", times=500))
+        file.writestr("a/data/0", bytes(32 << 20))
+    tracemalloc.start()
+    try:
+        assert read_tensor(buffer.getvalue(), 64 << 20).shape == (8 << 20,)
+        assert tracemalloc.get_traced_memory()[1] < 128 << 20
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -81,11 +103,16 @@ def archive(pickled: bytes, **storages: bytes) -> bytes:
         npy(np.zeros((2, 3), order="F")),
         npy(np.zeros(4, np.float32))[:-4],
         b"\x93NUMPY\x01\x00\x30\x00{'descr': __import__('os').system('true')}       \n",
+        b"\x93NUMPY\x01\x00\xff\xff" + b"{'shape': (" + b"9," * 30_000 + b")}",
+        archive(b"Nr\xff\xff\xff\x7f0N."),  # an entry of the memo for which 16 GB would be allotted
+        archive(b"N." + bytes(1 << 16)),
+        archive(saved(b"(" + b"\x8a\x7f" + b"\x7f" * 127 + b"q\x01" + b"h\x01" * 20_000 + b"t"), **{"0": bytes(64)}),
+        archive(saved(b"K\x10\x85"), **{"0": bytes(MOST)}),
     ],
 )
 def test_anything_else_is_refused(data: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(BadRequest):
-        read_tensor(data)
+        read_tensor(data, MOST)
     assert capsys.readouterr().out == ""
 
 
@@ -95,15 +122,22 @@ def test_sparse_and_strided_tensors_are_refused() -> None:
         buffer = BytesIO()
         torch.save(tensor, buffer)
         with pytest.raises(BadRequest):
-            read_tensor(buffer.getvalue())
+            read_tensor(buffer.getvalue(), MOST)
+
+
+def deep(levels: int) -> Any:
+    return [deep(levels - 1)] if levels else 1
 
 
 def test_objects_hold_tensors_and_numbers() -> None:
-    tensors = read_embeds({"image_embeds": text(npy(np.zeros((4, 8), np.float32))), "image_grid_thw": [[1, 4, 4]]})
+    tensors = read_embeds(
+        {"image_embeds": text(npy(np.zeros((4, 8), np.float32))), "image_grid_thw": [[1, 4, 4]]}, MOST
+    )
     assert tensors["image_grid_thw"].shape == (1, 3)
-    for wrong in (None, 5, {}, {"x": 1.5}, {"x": [[1], [1, 2]]}, {"x": []}, {"x": True}):
+    fields: list[Any] = [1.5, [[1], [1, 2]], [], True, [2**63], deep(900)]
+    for wrong in (None, 5, {}, *({"x": field} for field in fields)):
         with pytest.raises(BadRequest):
-            read_embeds(wrong)
+            read_embeds(wrong, MOST)
 
 
 def item(payload: Any, uuid: str | None = None) -> MediaItem:

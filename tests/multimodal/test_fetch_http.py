@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ CLOSED = Settings()
 
 
 def get(url: str, settings: Settings = OPEN, seconds: float = 5.0, budget: Budget | None = None) -> bytes:
-    return fetch_http(url, settings, Deadline(seconds), budget or Budget())
+    return fetch_http(url, settings, Deadline(seconds), budget or Budget(settings))
 
 
 def test_a_body_with_and_without_length() -> None:
@@ -97,15 +98,34 @@ def test_items_have_a_largest_size() -> None:
     with serving(told=content(bytes(101)), untold=servers.unframed(bytes(101))) as server:
         for path in ("/told", "/untold"):
             with pytest.raises(Unprocessable, match="exceed the limit of 100 bytes an item"):
-                get(server.url(path), budget=Budget(item_bytes=100))
+                get(server.url(path), budget=Budget(Settings(max_media_item_bytes=100)))
 
 
 def test_downloads_of_a_request_have_a_largest_sum() -> None:
-    budget = Budget(request_bytes=150)
+    budget = Budget(Settings(max_media_request_bytes=150))
     with serving(a=content(bytes(100))) as server:
         get(server.url("/a"), budget=budget)
         with pytest.raises(Unprocessable, match="Request media downloads exceed"):
             get(server.url("/a"), budget=budget)
+        unlimited = Budget(Settings(max_media_request_bytes=0))
+        assert get(server.url("/a"), budget=unlimited) == bytes(100)
+
+
+def test_limits_are_settings() -> None:
+    release = threading.Event()
+    near, failing = redirect("/end"), servers.after(1, content(b"", 503), content(b"second time"))
+    with serving(a=near, end=content(b"here"), failing=failing, stuck=servers.stuck(release)) as server:
+        for path, limit, message in (
+            ("/a", {"media_redirects": 0}, "too many redirects"),
+            ("/failing", {"media_fetch_attempts": 1}, "HTTP 503 error"),
+            ("/stuck", {"video_fetch_seconds": 0.1}, "timed out"),
+            ("/end", {"max_media_item_bytes": 3}, "limit of 3 bytes"),
+        ):
+            with pytest.raises(Unprocessable, match=message):
+                fetch.fetch_all([("video", server.url(path))], replace(OPEN, **limit))
+        release.set()
+    with pytest.raises(BadRequest, match="at most 3 bytes"):
+        fetch.fetch_all([("image", "data:;base64,QUJDREVG")], Settings(max_media_item_bytes=3))
 
 
 def test_compressed_answers_are_refused() -> None:

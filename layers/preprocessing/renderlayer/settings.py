@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
@@ -23,8 +24,8 @@ _FALSE = {"", "0", "false", "no", "off"}
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
-def _row(default: Any, about: str, kind: str = "str", choices: tuple[str, ...] = ()) -> Any:
-    metadata = {"about": about, "kind": kind, "choices": choices}
+def _row(default: Any, about: str, kind: str = "str", choices: tuple[str, ...] = (), least: float | None = None) -> Any:
+    metadata = {"about": about, "kind": kind, "choices": choices, "least": least}
     if isinstance(default, (list, dict)):
         return field(default_factory=lambda: type(default)(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -38,7 +39,7 @@ class Settings:
     revision: str = _row("", "revision of a Hub id")
     served_model_name: list[str] = _row([], "names that requests may use; the first is the default", "list")
     model_id_for_hash: str = _row("", "model string that enters mm_hash (default: the model as given)")
-    max_model_len: int | None = _row(None, "context length in tokens (default: the model's)", "int")
+    max_model_len: int | None = _row(None, "context length in tokens (default: the model's)", "int", least=1)
     max_logprobs: int = _row(20, "largest number of logprobs a position; negative: no limit", "int")
 
     chat_template: str = _row("", "chat template: a file, or the template itself")
@@ -83,6 +84,21 @@ class Settings:
     allowed_media_networks: list[str] = _row([], "private networks (CIDR) that media may come from", "list")
     allowed_media_buckets: list[str] = _row([], "buckets that s3:// media may come from", "list")
     allowed_local_media_path: str = _row("", "folder that file: URLs may read")
+    max_media_item_bytes: int = _row(256 << 20, "largest medium in bytes, as it travels", "int", least=1)
+    max_media_request_bytes: int = _row(
+        256 << 20, "most bytes that a request downloads, failed attempts included; 0: no limit", "int", least=0
+    )
+    max_media_decoded_bytes: int = _row(
+        715_827_880, "most bytes of a request's decoded media, 4 a pixel of an image; 0: no limit", "int", least=0
+    )
+    max_image_pixels: int = _row(178_956_970, "most pixels of an image or of a video's frame", "int", least=1)
+    max_audio_bytes: int = _row(25 << 20, "largest audio file in bytes", "int", least=1)
+    max_audio_seconds: float = _row(600.0, "longest audio in seconds", "float", least=0.1)
+    image_fetch_seconds: float = _row(5.0, "longest fetch of an image, attempts included", "float", least=0.1)
+    audio_fetch_seconds: float = _row(10.0, "longest fetch of audio, attempts included", "float", least=0.1)
+    video_fetch_seconds: float = _row(30.0, "longest fetch of a video, attempts included", "float", least=0.1)
+    media_fetch_attempts: int = _row(3, "most attempts to fetch a medium", "int", least=1)
+    media_redirects: int = _row(5, "most redirects that a fetch follows; 0: none", "int", least=0)
 
     reference_bucket: str = _row("", "bucket that holds referenced payloads")
     reference_prefix: str = _row("references", "key prefix of referenced payloads")
@@ -92,7 +108,7 @@ class Settings:
     reference_request_above: int = _row(
         0, "bytes from which a whole rendered request is stored and answered as a request_ref; 0: never", "int"
     )
-    reference_days: int = _row(2, "days after which the lifecycle rule removes a reference", "int")
+    reference_days: int = _row(2, "days after which the lifecycle rule removes a reference", "int", least=1)
     reference_allowed: list[str] = _row([], "bucket/prefix that the engine reads (default: the above)", "list")
     reference_model: str = _row("", "fingerprint of the packed model that the engine takes payloads of", "str")
     reference_cache_bytes: int = _row(1 << 30, "bytes of payloads that the engine holds in memory", "int")
@@ -165,18 +181,22 @@ class Settings:
 
     def _checked(self) -> Settings:
         for row in fields(self):
-            value, choices = getattr(self, row.name), row.metadata["choices"]
+            value, choices, least = getattr(self, row.name), row.metadata["choices"], row.metadata["least"]
             if choices and value not in choices:
                 raise ConfigurationError(f"{row.name}: {value!r} is none of {', '.join(map(repr, choices))}")
+            if least is not None and value is not None and value < least:
+                raise ConfigurationError(f"{row.name} must be at least {least}")
         unknown = set(self.reasoning_effort_map) - set(EFFORTS)
         if unknown:
             raise ConfigurationError(f"reasoning_effort_map: unknown effort {sorted(unknown)[0]!r}")
         if self.mm_payload == "reference" and not self.reference_bucket:
             raise ConfigurationError("mm_payload: references need a bucket (reference_bucket)")
-        if self.reference_days < 1:
-            raise ConfigurationError("reference_days must be at least 1")
-        if self.max_model_len is not None and self.max_model_len < 1:
-            raise ConfigurationError("max_model_len must be at least 1")
+        if not all(map(_is_item_limit, self.limit_mm_per_prompt.values())):
+            raise ConfigurationError("limit_mm_per_prompt: a limit is a number, or an object with a count")
+        if not all(isinstance(options, dict) for options in self.media_io_kwargs.values()):
+            raise ConfigurationError("media_io_kwargs: the options of a modality are an object")
+        if self.allowed_media_networks:
+            _check_networks(self.allowed_media_networks)
         return self
 
 
@@ -216,6 +236,21 @@ def _flag(row: Field[Any]) -> str:
     return ("--no-" if row.default is True else "--") + row.name.replace("_", "-")
 
 
+def _is_item_limit(limit: Any) -> bool:
+    count = limit.get("count", 0) if isinstance(limit, dict) else limit
+    return isinstance(count, int) and count >= 0
+
+
+def _check_networks(networks: Sequence[str]) -> None:
+    from ipaddress import ip_network
+
+    for network in networks:
+        try:
+            ip_network(network, strict=False)
+        except ValueError as error:
+            raise ConfigurationError(f"allowed_media_networks: {error}") from error
+
+
 def _flag_type(name: str, kind: str) -> Any:
     def convert(text: str) -> Any:
         try:
@@ -231,7 +266,10 @@ def _parsed(name: str, kind: str, text: str) -> Any:
         if kind == "int":
             return int(text)
         if kind == "float":
-            return float(text)
+            number = float(text)
+            if not math.isfinite(number):
+                raise ValueError("not a finite number")
+            return number
         if kind == "list":
             return [part.strip() for part in text.split(",") if part.strip()]
         if kind == "json":

@@ -88,7 +88,7 @@ def apply(
     io_kwargs, processor_kwargs = media_io_kwargs or {}, mm_processor_kwargs or {}
     contents = collect(items, settings)
     named = [(item.modality, content) for item, content in zip(items, contents, strict=True)]
-    media = open_media(named, _overlaid(settings.media_io_kwargs, io_kwargs), family)
+    media = open_media(named, _overlaid(settings.media_io_kwargs, io_kwargs), family, settings)
     identity = Identity(
         settings.mm_hasher_algorithm, settings.model_id_for_hash or settings.model, io_kwargs, processor_kwargs
     )

@@ -12,11 +12,12 @@ from typing import Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.fetch.data_url import decode_base64
-from renderlayer.multimodal.limits import IMAGE_PIXELS, VIDEO_FRAMES
 from renderlayer.multimodal.picture import ImageIO, open_picture
 from renderlayer.multimodal.sampling import Source
+from renderlayer.settings import Settings
 
 _FRAMES = 32  # of a JPEG list, unless the options say otherwise
+_MOST_FRAMES = 100_000  # of a container, whether sampled or not
 # Containers by their first bytes. Playlists and the like are not among them: they make FFmpeg open other addresses.
 _CONTAINERS: tuple[tuple[int, bytes, str], ...] = (
     (4, b"ftyp", "mov"),
@@ -60,12 +61,13 @@ class Clip:
         return self.size[0] * self.size[1] * 3 * len(self.indices)
 
 
-def open_clip(data: bytes, options: Mapping[str, Any], sample: Sample) -> Clip:
+def open_clip(data: bytes, options: Mapping[str, Any], sample: Sample, most: int = Settings.max_image_pixels) -> Clip:
     """Open a container and choose frames.
 
     Args:
         options: `media_io_kwargs.video`.
         sample: the family's choice of frames.
+        most: pixels that a frame may have.
 
     Raises:
         BadRequest: no container that is taken, no video in it, or one that is too large.
@@ -79,8 +81,8 @@ def open_clip(data: bytes, options: Mapping[str, Any], sample: Sample) -> Clip:
         raise
     except Exception as error:
         raise BadRequest(f"Failed to load video: {type(error).__name__}") from error
-    if size[0] * size[1] > IMAGE_PIXELS or not 0 < source.frames <= VIDEO_FRAMES:
-        raise BadRequest(f"Failed to load video: at most {IMAGE_PIXELS} pixels a frame and {VIDEO_FRAMES} frames")
+    if size[0] * size[1] > most or not 0 < source.frames <= _MOST_FRAMES:
+        raise BadRequest(f"Failed to load video: at most {most} pixels a frame and {_MOST_FRAMES} frames")
     indices = sample(source, options)
     metadata = {
         "total_num_frames": source.frames,
@@ -93,8 +95,13 @@ def open_clip(data: bytes, options: Mapping[str, Any], sample: Sample) -> Clip:
     return Clip(size, source, indices, metadata, data, lambda: _decoded(data, form, indices))
 
 
-def open_frames(text: bytes, options: Mapping[str, Any], image_io: ImageIO) -> Clip:
+def open_frames(
+    text: bytes, options: Mapping[str, Any], image_io: ImageIO, pixels: int = Settings.max_image_pixels
+) -> Clip:
     """Open a `video/jpeg` data URL: base64 JPEG files, separated by commas.
+
+    Args:
+        pixels: how many a frame may have.
 
     Raises:
         BadRequest: a frame is no image, the frames differ in size, or the options contradict them.
@@ -103,7 +110,7 @@ def open_frames(text: bytes, options: Mapping[str, Any], image_io: ImageIO) -> C
     if not isinstance(most, int) or most == 0:
         raise BadRequest("num_frames must be greater than 0 or -1")
     parts = text.decode("ascii", "replace").split(",")
-    pictures = [open_picture(decode_base64(part), image_io) for part in (parts[:most] if most > 0 else parts)]
+    pictures = [open_picture(decode_base64(part), image_io, pixels) for part in (parts[:most] if most > 0 else parts)]
     size, count = pictures[0].size, len(pictures)
     if any(picture.size != size for picture in pictures):
         raise BadRequest("All frames of a video must have the same size.")

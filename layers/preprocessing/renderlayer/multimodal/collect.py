@@ -24,7 +24,7 @@ def collect(items: Sequence[MediaItem], settings: Settings) -> list[Content]:
     fetched = iter(fetch_all([(item.modality, url) for item, url in zip(items, urls, strict=True) if url], settings))
     contents: list[Content] = []
     for item, index, url in zip(items, _ordinals(items), urls, strict=True):
-        content = next(fetched) if url else _without_url(item)
+        content = next(fetched) if url else _without_url(item, settings)
         if content is None:
             raise BadRequest(f"Cache miss for {item.modality} at index {index} but data is not provided.")
         if item.uuid is not None and content.embeds is None:
@@ -33,13 +33,13 @@ def collect(items: Sequence[MediaItem], settings: Settings) -> list[Content]:
     return contents
 
 
-def _without_url(item: MediaItem) -> Content | None:
+def _without_url(item: MediaItem, settings: Settings) -> Content | None:
     payload = embeds_of(item) if is_embeds(item) else None
     if payload is None:
         return recent.find(item.modality, item.uuid or "")
     from renderlayer.multimodal.embeds import read_embeds
 
-    return Content(b"", embeds=read_embeds(payload))
+    return Content(b"", embeds=read_embeds(payload, settings.max_media_item_bytes))
 
 
 def _check_identified(items: Sequence[MediaItem], urls: Sequence[str | None]) -> None:

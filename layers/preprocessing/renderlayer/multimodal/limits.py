@@ -1,4 +1,4 @@
-"""How many items a prompt may hold, and how large media may be (wire.md 1.7, 4.2, 4.3)."""
+"""How many items a prompt may hold, and who may set processing options (wire.md 1.7, 4.3)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,6 @@ from typing import Any
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.items import MediaItem, is_embeds
 from renderlayer.settings import Settings
-
-ITEM_BYTES = 256 << 20  # one item as it travels (encoded)
-REQUEST_BYTES = 256 << 20  # all downloads of one request together, failed attempts included
-IMAGE_PIXELS = 178_956_970  # width · height of one image
-AUDIO_BYTES = 25 << 20  # an audio file as it travels
-AUDIO_SECONDS = 600
-AUDIO_DECODED_BYTES = 268_435_456
-VIDEO_FRAMES = 100_000  # of a container, whether sampled or not
-REQUEST_DECODED_BYTES = 715_827_880  # all decoded media of a request: width · height · 4 an image
-FETCH_SECONDS = {"image": 5.0, "audio": 10.0, "video": 30.0}  # one item, attempts and redirects included
-REDIRECTS = 5
-ATTEMPTS = 3
 
 _DEFAULT_COUNT = 999
 _EMBEDS_OFF = "You must set `--enable-mm-embeds` to input `{0}_embeds`"

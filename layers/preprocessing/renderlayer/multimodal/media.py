@@ -11,12 +11,14 @@ from renderlayer.multimodal.families.base import Embeds, Family
 from renderlayer.multimodal.fetch.data_url import FRAME_LIST
 from renderlayer.multimodal.identity import Array, Loaded
 from renderlayer.multimodal.items import Content
-from renderlayer.multimodal.limits import REQUEST_DECODED_BYTES
+from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
     from renderlayer.multimodal.clip import Clip
 
 _BYTES_A_PIXEL = 4
+
+IOKwargs = Mapping[str, Mapping[str, Any]]  # decoding options by modality
 
 
 @dataclass(frozen=True)
@@ -35,23 +37,26 @@ class Medium:
 
 
 def open_media(
-    contents: Sequence[tuple[str, Content]], io_kwargs: Mapping[str, Mapping[str, Any]], family: Family
+    contents: Sequence[tuple[str, Content]],
+    io_kwargs: IOKwargs,
+    family: Family,
+    settings: Settings,
 ) -> list[Medium]:
     """Open every (modality, content) of a request, by their headers where these tell enough.
 
     Args:
-        io_kwargs: decoding options by modality.
+        settings: the limits.
 
     Raises:
         BadRequest: an item cannot be opened, or all of them together would take too much memory.
     """
     opened = [
-        _embeds(content) if content.embeds is not None else _OPENERS[modality](content, io_kwargs, family)
+        _embeds(content) if content.embeds is not None else _OPENERS[modality](content, io_kwargs, family, settings)
         for modality, content in contents
     ]
-    decoded = sum(medium.decoded_bytes for medium in opened)
-    if decoded > REQUEST_DECODED_BYTES:
-        raise BadRequest(f"Request decoded media exceeds the limit of {REQUEST_DECODED_BYTES} bytes ({decoded} bytes).")
+    decoded, most = sum(medium.decoded_bytes for medium in opened), settings.max_media_decoded_bytes
+    if decoded > most > 0:
+        raise BadRequest(f"Request decoded media exceeds the limit of {most} bytes ({decoded} bytes).")
     return opened
 
 
@@ -61,24 +66,24 @@ def _embeds(content: Content) -> Medium:
     return Medium(Embeds(embeds), bare if bare is not None else embeds, 0)
 
 
-def _image(content: Content, io_kwargs: Mapping[str, Mapping[str, Any]], family: Family) -> Medium:
+def _image(content: Content, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
     from renderlayer.multimodal.picture import ImageIO, open_picture
 
-    picture = open_picture(content.data, ImageIO.parse(io_kwargs.get("image", {})))
+    picture = open_picture(content.data, ImageIO.parse(io_kwargs.get("image", {})), settings.max_image_pixels)
     width, height = picture.size
     identity = Loaded("image", content.data, picture.io.config() if picture.converted else None)
     return Medium(picture, identity, width * height * _BYTES_A_PIXEL)
 
 
-def _video(content: Content, io_kwargs: Mapping[str, Mapping[str, Any]], family: Family) -> Medium:
+def _video(content: Content, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
     from renderlayer.multimodal.clip import open_clip, open_frames
     from renderlayer.multimodal.picture import ImageIO
 
     options = io_kwargs.get("video", {})
     if content.media_type == FRAME_LIST:
-        clip = open_frames(content.data, options, ImageIO.parse(io_kwargs.get("image", {})))
+        clip = open_frames(content.data, options, ImageIO.parse(io_kwargs.get("image", {})), settings.max_image_pixels)
     else:
-        clip = open_clip(content.data, options, family.sample)
+        clip = open_clip(content.data, options, family.sample, settings.max_image_pixels)
     return Medium(clip, (_video_data(clip), clip.metadata), clip.decoded_bytes)
 
 
@@ -91,10 +96,10 @@ def _video_data(clip: Clip) -> Loaded:
     return Loaded("video", Array("|u1", (len(clip.indices), height, width, 3), frames))
 
 
-def _audio(content: Content, io_kwargs: Mapping[str, Mapping[str, Any]], family: Family) -> Medium:
+def _audio(content: Content, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
     from renderlayer.multimodal.sound import open_sound
 
-    sound = open_sound(content.data, family.sampling_rate)
+    sound = open_sound(content.data, family.sampling_rate, settings)
     data = sound.samples.data.cast("B") if len(sound.samples) else b""
     return Medium(sound, Array("<f4", sound.samples.shape, data), sound.samples.nbytes)
 

@@ -13,7 +13,7 @@ from PIL import Image, ImageOps
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.intact import jpeg_is_whole, png_is_whole, png_may_be_oriented
-from renderlayer.multimodal.limits import IMAGE_PIXELS
+from renderlayer.settings import Settings
 
 # The reference's allow-list; what it leaves out runs other programs or is vector graphics.
 # fmt: off
@@ -101,8 +101,11 @@ class Picture:
         return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def open_picture(data: bytes, io: ImageIO) -> Picture:
+def open_picture(data: bytes, io: ImageIO, most: int = Settings.max_image_pixels) -> Picture:
     """Read the header of an encoded image.
+
+    Args:
+        most: pixels that it may have.
 
     Raises:
         BadRequest: not an image, of a format that is not taken, larger than allowed, or cut short.
@@ -112,8 +115,8 @@ def open_picture(data: bytes, io: ImageIO) -> Picture:
     except Exception as error:
         raise _unloadable(error) from error
     width, height = image.size
-    if width * height > IMAGE_PIXELS:
-        raise BadRequest(f"Failed to load image: {width * height} pixels exceed the limit of {IMAGE_PIXELS} pixels")
+    if width * height > most:
+        raise BadRequest(f"Failed to load image: {width * height} pixels exceed the limit of {most} pixels")
     try:
         if image.format in _HEADER_TELLS:
             _check_whole(data, image.format)

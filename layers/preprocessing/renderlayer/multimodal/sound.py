@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.limits import AUDIO_BYTES, AUDIO_DECODED_BYTES, AUDIO_SECONDS
+from renderlayer.settings import Settings
 
 Samples = NDArray[np.float32]
+
+_DECODED_BYTES = 268_435_456  # of a file's samples, all channels
 
 _CONTAINERS: tuple[tuple[int, bytes, str], ...] = (
     (8, b"WAVE", "wav"),
@@ -45,22 +47,25 @@ class Sound:
     rate: int
 
 
-def open_sound(data: bytes, rate: int) -> Sound:
+def open_sound(data: bytes, rate: int, settings: Settings) -> Sound:
     """Decode a file and bring it to `rate` samples a second.
+
+    Args:
+        settings: the limits.
 
     Raises:
         BadRequest: not audio, damaged, or longer or larger than allowed.
     """
-    if len(data) > AUDIO_BYTES:
-        raise BadRequest(f"Audio files may have at most {AUDIO_BYTES} bytes.")
+    if len(data) > settings.max_audio_bytes:
+        raise BadRequest(f"Audio files may have at most {settings.max_audio_bytes} bytes.")
     try:
         native = _pcm(data) or _decoded(data)
     except BadRequest:
         raise
     except Exception as error:
         raise BadRequest("Invalid or unsupported audio file.") from error
-    if len(native.samples) > AUDIO_SECONDS * native.rate:
-        raise BadRequest(f"Audio may be at most {AUDIO_SECONDS} seconds long.")
+    if len(native.samples) > settings.max_audio_seconds * native.rate:
+        raise BadRequest(f"Audio may be at most {settings.max_audio_seconds:g} seconds long.")
     return native if native.rate == rate else Sound(_resampled(native, rate), rate)
 
 
@@ -108,8 +113,8 @@ def _decoded(data: bytes) -> Sound:
             for part in planar.resample(frame):
                 parts.append(_mono(part.to_ndarray()))
                 decoded += part.samples * 4 * part.layout.nb_channels
-            if decoded > AUDIO_DECODED_BYTES:
-                raise BadRequest(f"Audio may take at most {AUDIO_DECODED_BYTES} bytes once decoded.")
+            if decoded > _DECODED_BYTES:
+                raise BadRequest(f"Audio may take at most {_DECODED_BYTES} bytes once decoded.")
         rate = int(stream.rate)
     if not parts:
         raise BadRequest("Invalid or unsupported audio file.")

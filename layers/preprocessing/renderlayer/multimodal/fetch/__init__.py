@@ -14,7 +14,6 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal.fetch import data_url, local
 from renderlayer.multimodal.fetch.budget import Budget, Deadline, unfetchable
 from renderlayer.multimodal.items import Content
-from renderlayer.multimodal.limits import FETCH_SECONDS
 from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def fetch_all(wanted: Sequence[Wanted], settings: Settings) -> list[Content]:
         NotImplementedHere: a data URL that is not base64.
         Unprocessable: the media could not be fetched, or are larger than allowed.
     """
-    budget = Budget()
+    budget = Budget(settings)
     remote = list(dict.fromkeys(pair for pair in wanted if _scheme(pair[1]) in ("http", "https", "s3")))
     found = _fetch_remote(remote, settings, budget)
     return [found[pair] if pair in found else _fetch_here(pair[1], settings) for pair in wanted]
@@ -51,12 +50,20 @@ def _fetch_remote(remote: Sequence[Wanted], settings: Settings, budget: Budget) 
     try:
         running: dict[Wanted, tuple[Future[bytes], Deadline]] = {}
         for modality, url in remote:
-            deadline = Deadline(FETCH_SECONDS[modality])
+            deadline = Deadline(_seconds(modality, settings))
             fetch = s3.fetch if _scheme(url) == "s3" else http.fetch
             running[modality, url] = (pool.submit(fetch, url, settings, deadline, budget), deadline)
         return {pair: Content(_wait(future, deadline)) for pair, (future, deadline) in running.items()}
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _seconds(modality: str, settings: Settings) -> float:
+    return {
+        "image": settings.image_fetch_seconds,
+        "audio": settings.audio_fetch_seconds,
+        "video": settings.video_fetch_seconds,
+    }[modality]
 
 
 def _wait(future: Future[bytes], deadline: Deadline) -> bytes:
@@ -69,9 +76,9 @@ def _wait(future: Future[bytes], deadline: Deadline) -> bytes:
 def _fetch_here(url: str, settings: Settings) -> Content:
     scheme = _scheme(url)
     if scheme == "data":
-        return data_url.decode(url)
+        return data_url.decode(url, settings.max_media_item_bytes)
     if scheme == "file":
-        return Content(local.read(url, settings.allowed_local_media_path))
+        return Content(local.read(url, settings.allowed_local_media_path, settings.max_media_item_bytes))
     raise BadRequest("The URL must be either a HTTP, data or file URL.")
 
 

@@ -6,7 +6,7 @@ import threading
 import time
 
 from renderlayer.errors import Unprocessable
-from renderlayer.multimodal.limits import ITEM_BYTES, REQUEST_BYTES
+from renderlayer.settings import Settings
 
 
 def unfetchable(reason: str) -> Unprocessable:
@@ -39,9 +39,9 @@ class Deadline:
 class Budget:
     """Bytes that the downloads of one request may still take; safe to share between threads."""
 
-    def __init__(self, item_bytes: int = ITEM_BYTES, request_bytes: int = REQUEST_BYTES) -> None:
-        self.item_bytes = item_bytes
-        self._request_bytes = request_bytes
+    def __init__(self, settings: Settings) -> None:
+        self._item_bytes = settings.max_media_item_bytes
+        self._request_bytes = settings.max_media_request_bytes
         self._received = 0
         self._lock = threading.Lock()
 
@@ -51,8 +51,8 @@ class Budget:
         Raises:
             Unprocessable: it is.
         """
-        if size > self.item_bytes:
-            raise unfetchable(f"media exceed the limit of {self.item_bytes} bytes an item")
+        if size > self._item_bytes:
+            raise unfetchable(f"media exceed the limit of {self._item_bytes} bytes an item")
 
     def receive(self, size: int) -> None:
         """Account for `size` bytes that arrived.
@@ -63,7 +63,7 @@ class Budget:
         with self._lock:
             self._received += size
             received = self._received
-        if received > self._request_bytes:
+        if received > self._request_bytes > 0:
             raise unfetchable(
                 f"Request media downloads exceed the limit of {self._request_bytes} bytes "
                 f"({received} bytes received, including retried attempts)."

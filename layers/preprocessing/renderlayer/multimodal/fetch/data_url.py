@@ -6,7 +6,7 @@ from binascii import Error as Base64Error
 
 from renderlayer.errors import BadRequest, NotImplementedHere
 from renderlayer.multimodal.items import Content
-from renderlayer.multimodal.limits import ITEM_BYTES
+from renderlayer.settings import Settings
 
 FRAME_LIST = "video/jpeg"
 
@@ -27,8 +27,11 @@ def split(url: str) -> tuple[str, str]:
     return kind.partition(";")[0], text
 
 
-def decode(url: str) -> Content:
+def decode(url: str, most: int) -> Content:
     """The content of a data URL; a list of JPEG frames stays the text that it is.
+
+    Args:
+        most: bytes that an item may have.
 
     Raises:
         BadRequest: malformed, or more than an item may have.
@@ -37,21 +40,29 @@ def decode(url: str) -> Content:
     kind, text = split(url)
     media_type = kind.lower()
     if media_type == FRAME_LIST:
+        _check_size(text, most)
         return Content(text.encode(), media_type)
-    return Content(decode_base64(text), media_type)
+    return Content(decode_base64(text, most), media_type)
 
 
-def decode_base64(text: str) -> bytes:
+def decode_base64(text: str, most: int = Settings.max_media_item_bytes) -> bytes:
     """Strict base64: no white space, padded.
 
+    Args:
+        most: bytes that the text may stand for.
+
     Raises:
-        BadRequest: it is not, or it holds more than an item may have.
+        BadRequest: it is not base64, or longer.
     """
     from pybase64 import b64decode
 
-    if len(text) // 4 * 3 > ITEM_BYTES:
-        raise BadRequest(f"Media in data URLs may have at most {ITEM_BYTES} bytes.")
+    _check_size(text, most)
     try:
         return b64decode(text, validate=True)
     except (Base64Error, ValueError) as error:
         raise BadRequest(str(error)) from error
+
+
+def _check_size(text: str, most: int) -> None:
+    if len(text) // 4 * 3 > most:
+        raise BadRequest(f"Media in data URLs may have at most {most} bytes.")

@@ -11,7 +11,6 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal.fetch import address
 from renderlayer.multimodal.fetch.budget import Budget, Deadline, unfetchable
 from renderlayer.multimodal.fetch.connection import open_connection
-from renderlayer.multimodal.limits import ATTEMPTS, REDIRECTS
 from renderlayer.settings import Settings
 
 _CHUNK = 1 << 18
@@ -32,20 +31,20 @@ def fetch(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> b
         BadRequest: the host, or that of a redirect, is not allowed.
         Unprocessable: not to be had: an error status, a broken connection, too many redirects, too many bytes.
     """
-    for attempt in range(ATTEMPTS):
+    for attempt in range(settings.media_fetch_attempts):
         try:
             return _follow(url, settings, deadline, budget)
         except (OSError, http.client.HTTPException, _Transient) as error:
             reason = _reason(error)
             pause = _PAUSE * 4**attempt
-            if attempt + 1 == ATTEMPTS or deadline.left() <= pause:
+            if attempt + 1 == settings.media_fetch_attempts or deadline.left() <= pause:
                 raise unfetchable(reason) from error
             time.sleep(pause)
     raise AssertionError("unreachable")
 
 
 def _follow(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> bytes:
-    for _ in range(REDIRECTS + 1):
+    for _ in range(settings.media_redirects + 1):
         outcome = _get(_parsed(url), settings, deadline, budget)
         if isinstance(outcome, bytes):
             return outcome

@@ -6,14 +6,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.limits import ITEM_BYTES
 
 
-def read(url: str, allowed: str) -> bytes:
+def read(url: str, allowed: str, most: int) -> bytes:
     """The content of the file.
 
     Args:
         allowed: folder below which files may be read; "" for none.
+        most: bytes that it may have.
 
     Raises:
         BadRequest: no folder is allowed, the file lies outside of it once links are followed, or cannot be read.
@@ -28,8 +28,8 @@ def read(url: str, allowed: str) -> bytes:
         path = Path(unquote(parts.path)).resolve()
         if root not in path.parents:
             raise BadRequest("The file path <path> must be a subpath of `--allowed-local-media-path <path>`.")
-        if not path.is_file() or path.stat().st_size > ITEM_BYTES:
-            raise BadRequest(f"The file URL must name a file of at most {ITEM_BYTES} bytes.")
+        if not path.is_file() or path.stat().st_size > most:
+            raise BadRequest(f"The file URL must name a file of at most {most} bytes.")
         return path.read_bytes()
     except (OSError, ValueError) as error:
         raise BadRequest("The file cannot be read.") from error
