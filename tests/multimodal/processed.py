@@ -1,8 +1,9 @@
-"""What Hugging Face's image processors make of a set of pictures, as digests.
+"""What Hugging Face's image processors, and one that the engine brings, make of a set of pictures, as digests.
 
-    python -m tests.multimodal.processed        # needs transformers and torchvision; rewrites processed.json
+    python -m tests.multimodal.processed        # needs transformers, torchvision and vLLM; rewrites processed.json
 
-The digests stand in for the processors where torchvision is not installed; `test_families.py` compares with both.
+The digests stand in for the processors where they are not installed; `test_families.py` compares with both. Under
+"kinds" is one digest for images of all kinds, whose files depend on the release of Pillow that wrote them.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import PIL
+
 from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts, Family
 from renderlayer.multimodal.picture import ImageIO, Picture, open_picture
-from tests.multimodal.images import png
+from tests.multimodal.images import kinds, png
 
 DIGESTS = Path(__file__).with_name("processed.json")
 SIZES = ((500, 333), (333, 777), (900, 120), (37, 41), (1024, 768), (448, 448), (120, 1100))
@@ -49,7 +52,7 @@ class Case:
     """A processor and the family that stands for it.
 
     Args:
-        processor: transformers' module and class.
+        processor: module and class; of the module the name of the model, for those of transformers.
         options: of the processor.
         fields: ours → the processor's output, whose first axis is the batch (or the tiles, for flat ones).
         call: options of the call; raw where the family sends bytes.
@@ -168,6 +171,13 @@ CASES: dict[str, Case] = {
         {"pixel_values": "pixel_values", "aspect_ratios": "aspect_ratios"},
         flat=True,
     ),
+    "deepseek_vl_v2": Case(
+        ("vllm.transformers_utils.processors.deepseek_vl2", "DeepseekVLV2Processor"),
+        {"model_type": "deepseek_vl_v2"},
+        {"candidate_resolutions": [[384, 384], [384, 768], [768, 384], [384, 1152], [1152, 384], [768, 768]]},
+        {"pixel_values": "pixel_values", "images_spatial_crop": "images_spatial_crop"},
+        flat=True,
+    ),
     "llama4-largest": Case(
         ("llama4", "Llama4ImageProcessor"),
         {"model_type": "llama4", "vision_config": {"patch_size": 14, "pixel_shuffle_ratio": 0.5}},
@@ -198,6 +208,17 @@ def pictures() -> Iterator[tuple[str, Picture]]:
         yield f"{width}x{height}", open_picture(data, ImageIO())
 
 
+def of_all_kinds() -> Iterator[Picture]:
+    """Every mode and format that clients send: transparent, turned, animated, palettes, 16 bits, CMYK."""
+    for _, data in kinds():
+        yield open_picture(data, ImageIO())
+
+
+def together(process: Callable[[Picture], dict[str, str]]) -> str:
+    """One digest for the images of all kinds."""
+    return hashlib.sha256(repr([process(picture) for picture in of_all_kinds()]).encode()).hexdigest()
+
+
 def ours(case: Case, picture: Picture) -> dict[str, str]:
     """Field → digest, from the family."""
     fields = family_of(case).plan("image", picture, {}).fields()
@@ -209,10 +230,17 @@ def theirs(case: Case) -> Callable[[Picture], dict[str, str]]:
     import torch
 
     module, name = case.processor
-    processor = getattr(import_module(f"transformers.models.{module}.image_processing_{module}"), name)(**case.options)
+    path = module if "." in module else f"transformers.models.{module}.image_processing_{module}"
+    made = getattr(import_module(path), name)
+    if "." in module:
+        processor = made(_tokenizer(), patch_size=14, downsample_ratio=2, **case.options)
+        call: dict[str, Any] = {"text": "<image>"}
+    else:
+        processor = made(**case.options)
+        call = {"return_tensors": "pt", **case.call}
 
     def process(picture: Picture) -> dict[str, str]:
-        out = processor(images=[picture.decode()], return_tensors="pt", **case.call)
+        out = processor(images=[picture.decode()], **call)
         digests = {}
         for mine, its in case.fields.items():
             value = torch.as_tensor(out[its])
@@ -231,15 +259,24 @@ def theirs(case: Case) -> Callable[[Picture], dict[str, str]]:
     return process
 
 
+def _tokenizer() -> Any:
+    """One that knows what a processor with a tokenizer inside asks for."""
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    words = Tokenizer(models.WordLevel({"<image>": 0, "<s>": 1, "?": 2}, unk_token="?"))
+    return PreTrainedTokenizerFast(tokenizer_object=words, bos_token="<s>", eos_token="<s>")
+
+
 def digest(shape: tuple[int, ...], data: bytes | bytearray | memoryview) -> str:
     return hashlib.sha256(repr(tuple(shape)).encode() + bytes(data)).hexdigest()[:24]
 
 
 def main() -> None:
-    table = {}
+    table: dict[str, Any] = {"pillow": PIL.__version__}
     for name, case in CASES.items():
         process = theirs(case)
-        table[name] = {shown: process(picture) for shown, picture in pictures()}
+        table[name] = {**{shown: process(picture) for shown, picture in pictures()}, "kinds": together(process)}
         print(name, file=sys.stderr)
     DIGESTS.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 

@@ -21,7 +21,9 @@ from renderlayer.multimodal import MediaItem
 from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts
 from renderlayer.multimodal.pixels import spectrogram
+from renderlayer.multimodal.pixels.arrays import bfloat16, tensor
 from renderlayer.multimodal.sound import Sound, open_sound
+from renderlayer.multimodal.tensor import int32, int64
 from renderlayer.settings import Settings
 from tests.multimodal.processed import Words
 
@@ -175,15 +177,46 @@ def test_too_short(listener: Model) -> None:
         multimodal.apply(listener, SETTINGS, listener.tokenizer.encode("<|AUDIO|>"), [audio(wav(tone(0.01)))])
 
 
-def test_ultravox_listens_in_pieces() -> None:
-    family = build(Facts({"model_type": "ultravox"}, {}, {}, {}, {}, Words()))
-    assert family is not None
-    plan = family.plan("audio", Sound(tone(31), RATE), {})
-    assert len(plan.replacement) == 188 + 7
-    shapes = {name: field.value.shape for name, field in plan.fields().items()}
-    assert shapes == {
-        "audio_features": (2, 80, 3000),
-        "audio_token_len": (2,),
-        "audio_lens": (2,),
-        "audio_num_chunks": (),
-    }
+SECONDS = (0.01, 0.5, 3.01, 29.995, 30, 31, 65.3)
+
+
+@pytest.mark.parametrize("seconds", SECONDS)
+@pytest.mark.parametrize("bands", [80, 128])
+def test_ultravox_is_exact(seconds: float, bands: int) -> None:
+    """Its processor asks Whisper's extractor for the whole and cuts that into pieces of 30 seconds."""
+    pytest.importorskip("torch")
+    extractor = pytest.importorskip("transformers").WhisperFeatureExtractor(feature_size=bands)
+    samples = tone(seconds)
+    filled = np.pad(samples, (0, max(0, 2 * extractor.hop_length - len(samples))))
+    options = {"padding": "longest", "pad_to_multiple_of": extractor.hop_length, "truncation": False}
+    out = extractor(filled, sampling_rate=RATE, return_tensors="np", return_attention_mask=True, **options)
+    whole, length = out.input_features[0], int(out.attention_mask.sum())
+    lengths = [min(3000, length - start) for start in range(0, length, 3000)]
+    pieces = [whole[:, start : start + 3000] for start in range(0, length, 3000)]
+    widest = max(piece.shape[1] for piece in pieces)
+    expected = np.stack([np.pad(piece, ((0, 0), (0, widest - piece.shape[1]))) for piece in pieces])
+
+    config = {"model_type": "ultravox", "audio_token_index": 7, "audio_config": {"num_mel_bins": bands}}
+    family = build(Facts(config, {}, {}, {}, {}, Words()))
+    assert family is not None and family.promise == "exact"
+    assert family.target("audio") == [1000], "the unit is looked for as text"
+    plan = family.plan("audio", Sound(samples, RATE), {})
+    assert plan.replacement == [7] * sum(-(-piece // 16) for piece in lengths)
+    fields = plan.fields()
+    assert fields["audio_features"].value == tensor("bfloat16", bfloat16(expected))
+    assert fields["audio_lens"].value == int64(lengths)
+    assert fields["audio_token_len"].value == int32([-(-piece // 16) for piece in lengths])
+    assert [name for name, field in fields.items() if field.keep_on_cpu] == list(plan.metadata)
+
+
+@pytest.mark.parametrize("seconds", SECONDS[1:])
+def test_qwen2_audio_is_exact(seconds: float) -> None:
+    pytest.importorskip("torch")
+    extractor = pytest.importorskip("transformers").WhisperFeatureExtractor(feature_size=128)
+    samples = tone(seconds)
+    out = extractor(samples, sampling_rate=RATE, return_tensors="np", return_attention_mask=True, padding="max_length")
+    family = build(Facts({"model_type": "qwen2_audio"}, {}, {}, {}, {}, Words()))
+    assert family is not None and family.promise == "exact"
+    fields = family.plan("audio", Sound(samples, RATE), {}).fields()
+    assert fields["input_features"].value == tensor("bfloat16", bfloat16(out.input_features[0]))
+    assert fields["feature_attention_mask"].value == tensor("int32", out.attention_mask[0])

@@ -5,15 +5,28 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import PIL
 import pytest
 
 from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts
 from renderlayer.multimodal.picture import Picture
-from tests.multimodal.processed import CASES, CLIP, DIGESTS, SIGLIP, Words, family_of, ours, pictures, theirs
+from tests.multimodal.processed import (
+    CASES,
+    CLIP,
+    DIGESTS,
+    SIGLIP,
+    Words,
+    family_of,
+    of_all_kinds,
+    ours,
+    pictures,
+    theirs,
+    together,
+)
 
 PICTURES = dict(pictures())
-RECORDED: dict[str, dict[str, dict[str, str]]] = json.loads(DIGESTS.read_text(encoding="utf-8"))
+RECORDED: dict[str, Any] = json.loads(DIGESTS.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -22,12 +35,21 @@ def test_equal_to_what_the_processor_gave(name: str) -> None:
         assert ours(CASES[name], picture) == RECORDED[name][shown], shown
 
 
+@pytest.mark.skipif(RECORDED["pillow"] != PIL.__version__, reason="the files are those of another Pillow")
+@pytest.mark.parametrize("name", CASES)
+def test_equal_for_images_of_all_kinds(name: str) -> None:
+    assert together(lambda picture: ours(CASES[name], picture)) == RECORDED[name]["kinds"]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_equal_to_the_processor_that_is_installed(name: str) -> None:
     pytest.importorskip("torchvision", reason="transformers' image processors need torchvision")
+    pytest.importorskip(
+        CASES[name].processor[0].partition(".")[0] if "." in CASES[name].processor[0] else "transformers"
+    )
     process = theirs(CASES[name])
-    for shown, picture in PICTURES.items():
-        assert ours(CASES[name], picture) == process(picture), shown
+    for picture in (*PICTURES.values(), *of_all_kinds()):
+        assert ours(CASES[name], picture) == process(picture), picture.size
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 import pytest
+from blake3 import blake3
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
+from renderlayer import multimodal
+from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
+from renderlayer.multimodal import MediaItem
 from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts
 from renderlayer.multimodal.picture import ImageIO, Picture, open_picture
 from renderlayer.multimodal.pixels.smooth import _resized, resize_float
-from tests.multimodal.images import encoded, picture
+from renderlayer.settings import Settings
+from tests.multimodal.images import data_url, encoded, picture
 from tests.multimodal.processed import Words
 
 RESOLUTIONS = [[384, 384], [384, 768], [768, 384], [384, 1152], [1152, 384], [768, 768]]
@@ -34,6 +42,16 @@ def scaled(image: Image.Image) -> NDArray[np.float32]:
     """To [−1, 1], as a chain of division, subtraction and division does."""
     unit = np.asarray(image, np.float32).transpose(2, 0, 1) / np.float32(255)
     return (unit - np.float32(0.5)) / np.float32(0.5)
+
+
+def frame(data: bytes) -> bytes:
+    return len(data).to_bytes(8, "little") + data
+
+
+def npy(array: NDArray[np.float32]) -> str:
+    buffer = BytesIO()
+    np.save(buffer, array)
+    return base64.b64encode(buffer.getvalue()).decode()
 
 
 def near(ours: NDArray[np.float32], expected: NDArray[np.float32]) -> bool:
@@ -69,8 +87,33 @@ def test_deepseek_vl2_does_not_tile_many_images() -> None:
     assert len(plan.replacement) == 14 * 15 + 1 + 14 * 15
 
 
+def test_deepseek_vl2_hashes_with_what_tiling_depends_on(make_model: Callable[..., Model]) -> None:
+    """One image has two payloads, and so two hashes; a uuid is no exception, embeddings are."""
+    model = make_model("deepseek_vl_v2", ("<image>",), {}, candidate_resolutions=RESOLUTIONS)
+    url = data_url(encoded(picture(500, 333)))
+    item = MediaItem("image", {"type": "image_url", "image_url": {"url": url}}, "mine")
+
+    def hashes(count: int) -> set[str]:
+        ids = model.tokenizer.encode("<image>" * count)
+        made = multimodal.apply(model, Settings(model="m"), ids, [item] * count, payload="none")
+        return set(made.features["mm_hashes"]["image"])
+
+    def expected(tiled: bytes) -> str:
+        parts = (b"cropping", b"\x03", tiled), (b"mm_hash", b"\x03", b"mine")
+        stream = b"".join(frame(key) + kind + frame(value) for key, kind, value in parts)
+        return str(blake3(stream).hexdigest())
+
+    assert hashes(1) == hashes(2) == {expected(b"\x01")}
+    assert hashes(3) == {expected(b"\x00")}
+    embeds = MediaItem("image", {"type": "image_embeds", "image_embeds": npy(np.zeros((421, 8), np.float32))}, "mine")
+    enabled = Settings(model="m", enable_mm_embeds=True)
+    made = multimodal.apply(model, enabled, model.tokenizer.encode("<image>"), [embeds], payload="none")
+    assert made.features["mm_hashes"]["image"] == ["mine"]
+
+
 def kimi(**options: Any) -> Any:
-    return build(Facts({"model_type": "kimi_vl"}, options, {}, {}, {}, Words()))
+    given = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, **options}
+    return build(Facts({"model_type": "kimi_vl"}, given, {}, {}, {}, Words()))
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def apply(
     entries = [
         _Entry(
             item.modality,
-            identity.of(item.modality, medium.identity, item.uuid),
+            _named(family, identity, item, medium),
             _told_apart(print_of_model, identity, item, medium),
             _plan(family, item.modality, medium, merged),
             medium.decoded_bytes,
@@ -128,6 +128,13 @@ def _plan(family: Family, modality: str, medium: Medium, kwargs: Kwargs) -> Plan
 def not_multimodal(settings: Settings) -> BadRequest:
     """The error of media for a text model."""
     return BadRequest(f"{next(iter(settings.served_model_name), settings.model)} is not a multimodal model")
+
+
+def _named(family: Family, identity: Identity, item: MediaItem, medium: Medium) -> str:
+    mm_hash = identity.of(item.modality, medium.identity, item.uuid)
+    return (
+        mm_hash if isinstance(medium.media, Embeds) else identity.beside(mm_hash, family.circumstances(item.modality))
+    )
 
 
 def _told_apart(print_of_model: str, identity: Identity, item: MediaItem, medium: Medium) -> str:

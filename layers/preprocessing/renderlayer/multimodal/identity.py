@@ -72,7 +72,13 @@ class Identity:
         options = self._options(modality)
         if uuid is not None and not options:
             return uuid
-        entries = {"model_id": self.model_id, modality: uuid if uuid is not None else item, **options}
+        return self._hash({"model_id": self.model_id, modality: uuid if uuid is not None else item, **options})
+
+    def beside(self, mm_hash: str, circumstances: Mapping[str, Any]) -> str:
+        """The hash of an item whose tensors also depend on what it stands beside."""
+        return self._hash({"mm_hash": mm_hash, **circumstances}) if circumstances else mm_hash
+
+    def _hash(self, entries: Mapping[str, Any]) -> str:
         hasher = _hasher(self.algorithm)
         for key in sorted(entries):
             _frame(hasher.update, key.encode())

@@ -62,6 +62,11 @@ def int64(values: int | Sequence[int]) -> Tensor:
     return Tensor("int64", (len(values),), struct.pack(f"<{len(values)}q", *values))
 
 
+def int32(values: Sequence[int]) -> Tensor:
+    """A tensor of a list of numbers (one dimension)."""
+    return Tensor("int32", (len(values),), struct.pack(f"<{len(values)}i", *values))
+
+
 def bfloat16(value: float) -> Tensor:
     """A tensor of one number and no dimension, rounded to bfloat16, ties to even."""
     (bits,) = struct.unpack("<I", struct.pack("<f", value))

@@ -122,6 +122,9 @@ class Family(Protocol):
     def among(self, count: int) -> Family:
         """The family for a prompt with so many items."""
 
+    def circumstances(self, modality: str) -> Mapping[str, Any]:
+        """What of the prompt changes its items' tensors; it joins their hashes. Nothing for most."""
+
     def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
         """Lay out one item.
 
@@ -165,6 +168,10 @@ class Plain:
     def among(self, count: int) -> Any:
         """Items do not depend on each other."""
         return self
+
+    def circumstances(self, modality: str) -> Mapping[str, Any]:
+        """Items do not depend on each other."""
+        return {}
 
     def plan_embeds(self, modality: str, embeds: Embeds) -> Plan:
         """A token a position, for families whose image is nothing but such tokens."""

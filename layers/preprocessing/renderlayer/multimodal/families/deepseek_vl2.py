@@ -15,7 +15,6 @@ from renderlayer.multimodal.families.sizes import Size, best_canvas
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
-_EDGE = 384
 _FEW = 2  # images in a prompt up to which they are cut into tiles
 
 
@@ -23,7 +22,6 @@ class DeepseekVL2(Plain):
     """DeepSeek-VL2 in its three sizes."""
 
     modalities = ("image",)
-    promise = "approximate: the image processor comes with the model and is not compared with"
 
     def __init__(self, facts: Facts, tiled: bool = True) -> None:
         self.facts = facts
@@ -32,12 +30,16 @@ class DeepseekVL2(Plain):
         self.embeds_token = self.image
         given = {**facts.config, **facts.processor, **facts.image}
         patch, downsample = int(given.get("patch_size", 14)), int(given.get("downsample_ratio", 2))
-        self.side = math.ceil((_EDGE // patch) / downsample)
-        self.canvases = [(height, width) for width, height in given.get("candidate_resolutions", [[_EDGE, _EDGE]])]
+        self.canvases = [(height, width) for width, height in given.get("candidate_resolutions", [[384, 384]])]
+        self.edge = self.canvases[0][1]
+        self.side = math.ceil((self.edge // patch) / downsample)
         self.mean, self.std = given.get("image_mean", HALF), given.get("image_std", HALF)
 
     def among(self, count: int) -> DeepseekVL2:
         return self if count <= _FEW else DeepseekVL2(self.facts, tiled=False)
+
+    def circumstances(self, modality: str) -> dict[str, Any]:
+        return {"cropping": self.tiled}
 
     def placeholder(self, modality: str, ordinal: int) -> str:
         return "<image>"
@@ -47,8 +49,8 @@ class DeepseekVL2(Plain):
 
     def plan(self, modality: str, media: Picture, kwargs: Mapping[str, Any]) -> Plan:
         width, height = media.size
-        canvas = best_canvas((height, width), self.canvases) if self.tiled else (_EDGE, _EDGE)
-        rows, columns = canvas[0] // _EDGE, canvas[1] // _EDGE
+        canvas = best_canvas((height, width), self.canvases) if self.tiled else (self.edge, self.edge)
+        rows, columns = canvas[0] // self.edge, canvas[1] // self.edge
         # A separator a row of features in both views, and one between them.
         count = self.side * (self.side + 1) + 1 + rows * self.side * (columns * self.side + 1)
         crop = Field(int64([columns, rows]), "batched", keep_on_cpu=True)
@@ -59,7 +61,7 @@ class DeepseekVL2(Plain):
         return Plan([self.image] * count, {"images_spatial_crop": crop}, fields)
 
     def _pixels(self, picture: Picture, canvas: Size) -> Any:
-        """bfloat16 of shape (1 + tiles, 3, 384, 384)."""
+        """bfloat16 of shape (1 + tiles, 3, edge, edge)."""
         import numpy as np
         from PIL import ImageOps
 
@@ -69,7 +71,7 @@ class DeepseekVL2(Plain):
         background = tuple(int(mean * 255) for mean in self.mean)
         whole, spread = (
             stills.planes(ImageOps.pad(image, (width, height), color=background))
-            for height, width in ((_EDGE, _EDGE), canvas)
+            for height, width in ((self.edge, self.edge), canvas)
         )
-        parts = np.concatenate([whole[None], stills.tiles(spread, (_EDGE, _EDGE))])
+        parts = np.concatenate([whole[None], stills.tiles(spread, (self.edge, self.edge))])
         return stills.finished(parts, stills.Recipe("bicubic", 1 / 255, tuple(self.mean), tuple(self.std), fused=False))

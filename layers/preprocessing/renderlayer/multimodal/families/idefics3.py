@@ -58,11 +58,12 @@ class Idefics3(Plain):
             rows = columns = 0
         tokens = self._tokens(rows, columns)
         count = rows * columns + 1
+        metadata = {"num_patches": Field(int64(count), "batched", keep_on_cpu=True)}
 
         def fields() -> Fields:
-            return _fields(media, first, spread, tile, count, chosen)
+            return {**_fields(media, first, spread, tile, count, chosen), **metadata}
 
-        return Plan(tokens, {}, fields, [token == self.image for token in tokens])
+        return Plan(tokens, metadata, fields, [token == self.image for token in tokens])
 
     def _tokens(self, rows: int, columns: int) -> list[int]:
         square = [self.image] * self.length
@@ -123,5 +124,4 @@ def _fields(picture: Picture, first: Size, spread: Size, tile: int, count: int, 
     return {
         "pixel_values": Field(stills.finished(parts, recipe), "flat"),
         "pixel_attention_mask": Field(tensor("int64", mask), "flat"),
-        "num_patches": Field(int64(count), "batched"),
     }

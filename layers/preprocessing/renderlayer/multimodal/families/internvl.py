@@ -48,15 +48,15 @@ class InternVL(Plain):
             rows, columns = grid((height, width), tile, int(chosen["min_patches"]), int(chosen["max_patches"]))
         count = rows * columns + (1 if rows * columns > 1 else 0)
         tokens = [self.begin, *[self.context] * (self.length * count), self.end]
+        metadata = {
+            "image_num_patches": Field(int64(count), "batched", keep_on_cpu=True),
+            "image_token_id": Field(int64(self.context), "shared", keep_on_cpu=True),
+        }
 
         def fields() -> Fields:
-            return {
-                "pixel_values": Field(_pixels(media, (rows, columns), tile, chosen), "flat"),
-                "image_num_patches": Field(int64(count), "batched"),
-                "image_token_id": Field(int64(self.context), "shared"),
-            }
+            return {"pixel_values": Field(_pixels(media, (rows, columns), tile, chosen), "flat"), **metadata}
 
-        return Plan(tokens, {}, fields, [token == self.context for token in tokens])
+        return Plan(tokens, metadata, fields, [token == self.context for token in tokens])
 
 
 @lru_cache(maxsize=256)

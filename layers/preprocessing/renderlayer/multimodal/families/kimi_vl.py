@@ -11,7 +11,7 @@ from typing import Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
-from renderlayer.multimodal.families.defaults import HALF
+from renderlayer.multimodal.families.defaults import CLIP_MEAN, CLIP_STD
 from renderlayer.multimodal.families.sizes import Size
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
@@ -21,8 +21,8 @@ _DEFAULTS = {
     "pad_input": False,
     "in_token_limit": 4096,
     "merge_kernel_size": [2, 2],
-    "image_mean": HALF,
-    "image_std": HALF,
+    "image_mean": CLIP_MEAN,
+    "image_std": CLIP_STD,
 }
 _POSITIONS = 512  # patches that a side may have
 

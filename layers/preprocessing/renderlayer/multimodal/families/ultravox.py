@@ -1,6 +1,6 @@
 """Ultravox: Whisper's spectrogram in pieces of 30 seconds, a token for every 16 frames of a piece.
 
-Its processor is code that comes with the model; the layout follows its published form, the values are not promised.
+Its processor is code that comes with the model around Whisper's extractor; layout and values follow its published form.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from renderlayer.multimodal.families.base import Facts, Plain, Plan
-from renderlayer.multimodal.tensor import Field, Fields, int64
+from renderlayer.multimodal.tensor import Field, Fields, int32, int64
 
 if TYPE_CHECKING:
     from renderlayer.multimodal.sound import Sound
 
 _RATE, _HOP, _PIECE, _BANDS, _DOWNSAMPLE, _STACK = 16_000, 160, 3000, 80, 2, 8
+_FEWEST = 2  # frames, to which shorter audio is filled up
+_UNIT = "<|audio|>"  # need not be a token of its own
 
 
 class Ultravox(Plain):
@@ -22,35 +24,38 @@ class Ultravox(Plain):
 
     modalities = ("audio",)
     portable = False
-    promise = "approximate: the audio processor comes with the model and is not compared with"
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.audio = facts.token("<|audio|>", "audio_token_index")
+        self.audio = int(facts.config.get("audio_token_index", 32_000))
         self.sampling_rate = _RATE
         self.bands = int(facts.config.get("audio_config", {}).get("num_mel_bins", _BANDS))
         self.step = _DOWNSAMPLE * int(facts.config.get("stack_factor", _STACK))
 
     def placeholder(self, modality: str, ordinal: int) -> str:
-        return "<|audio|>"
+        return _UNIT
 
     def target(self, modality: str) -> list[int]:
-        return [self.audio]
+        return self.facts.lexicon.encode(_UNIT)
 
     def plan(self, modality: str, media: Sound, kwargs: Mapping[str, Any]) -> Plan:
-        frames = max(1, -(-len(media.samples) // _HOP))
+        frames = max(_FEWEST, -(-len(media.samples) // _HOP))
         lengths = [min(_PIECE, frames - start) for start in range(0, frames, _PIECE)]
         tokens = [-(-length // self.step) for length in lengths]
+
+        metadata = {
+            "audio_lens": Field(int64(lengths), "flat", keep_on_cpu=True),
+            "audio_num_chunks": Field(int64(len(lengths)), "batched", keep_on_cpu=True),
+        }
 
         def fields() -> Fields:
             return {
                 "audio_features": Field(_pieces(media, frames, lengths, self.bands), "flat"),
-                "audio_token_len": Field(int64(tokens), "flat"),
-                "audio_lens": Field(int64(lengths), "flat"),
-                "audio_num_chunks": Field(int64(len(lengths)), "batched"),
+                "audio_token_len": Field(int32(tokens), "flat"),
+                **metadata,
             }
 
-        return Plan([self.audio] * sum(tokens), {}, fields)
+        return Plan([self.audio] * sum(tokens), metadata, fields)
 
 
 def _pieces(sound: Sound, frames: int, lengths: list[int], bands: int) -> Any:
