@@ -208,18 +208,25 @@ print(json.dumps(sorted({"numpy", "torch", "PIL", "boto3", "transformers"} & set
 """
 
 
-def test_the_layout_imports_no_numpy_and_no_torch(qwen: Model, tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.mark.parametrize(
+    ("data", "imported"),
+    [(PNG, []), (encoded(picture(96, 64), "JPEG", quality=90), []), (encoded(picture(96, 64), "WEBP"), ["PIL"])],
+    ids=["png", "jpeg", "webp"],
+)
+def test_the_layout_imports_no_library_that_it_does_not_need(
+    data: bytes, imported: list[str], qwen: Model, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     bundle = next(tmp_path_factory.getbasetemp().glob("models*/qwen3_vl.bundle"))
 
     done = subprocess.run(
         [sys.executable, "-c", LIGHT, str(bundle)],
-        input=json.dumps(image().part),
+        input=json.dumps(image(data).part),
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         check=True,
         capture_output=True,
         text=True,
     )
-    assert json.loads(done.stdout) == ["PIL"]
+    assert json.loads(done.stdout) == imported
 
 
 def test_metadata_is_null_where_there_is_none() -> None:

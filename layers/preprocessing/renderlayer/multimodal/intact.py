@@ -18,14 +18,14 @@ def jpeg_is_whole(data: bytes) -> bool:
 
 def png_is_whole(data: bytes) -> bool:
     """Whether every image data chunk lies inside the file; what follows them may be missing."""
-    return all(at + size <= len(data) for kind, at, size in _chunks(data) if kind == b"IDAT")
+    return all(at + size <= len(data) for kind, at, size in chunks(data) if kind == b"IDAT")
 
 
 def png_may_be_oriented(data: bytes) -> bool:
     """Whether any chunk, also behind the pixels, could carry an orientation."""
     return any(
         kind == b"eXIf" or (kind in (b"iTXt", b"tEXt", b"zTXt") and data.startswith(_ORIENTING_TEXT, at))
-        for kind, at, _ in _chunks(data)
+        for kind, at, _ in chunks(data)
     )
 
 
@@ -45,7 +45,7 @@ def _first_scan(data: bytes) -> int:
     return 0
 
 
-def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
+def chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
     """(type, start of the content, size) of each chunk, up to IEND or the end of the file (PNG 5.3)."""
     at = 8
     while at + 8 <= len(data):

@@ -1,33 +1,23 @@
-"""Images, opened lazily: the header gives size, mode and orientation; pixels come when asked for (wire.md 4.3)."""
+"""Images, opened lazily: the header gives size, mode and orientation; pixels come when asked for (wire.md 4.3).
+
+Plain files need no imaging library for that; Pillow opens the others, and decodes.
+"""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from io import BytesIO
-from threading import Lock
-from typing import Any
-
-from PIL import Image, ImageOps
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.intact import jpeg_is_whole, png_is_whole, png_may_be_oriented
+from renderlayer.multimodal.header import read_header
+from renderlayer.multimodal.intact import jpeg_is_whole, png_is_whole
 from renderlayer.settings import Settings
 
-# The reference's allow-list; what it leaves out runs other programs or is vector graphics.
-# fmt: off
-_FORMATS = (
-    "PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "AVIF", "BLP", "CUR", "DCX", "DDS", "FITS", "FLI",
-    "FTEX", "GBR", "ICNS", "ICO", "IM", "IMT", "IPTC", "JPEG2000", "MCIDAS", "MSP", "PCD", "PCX", "PIXAR",
-    "PPM", "PSD", "QOI", "SGI", "SPIDER", "SUN", "TGA", "XBM", "XPM", "XVTHUMB",
-)
-# fmt: on
-# Formats whose size, mode and orientation are final as soon as the file is open. The others are decoded at once.
-_HEADER_TELLS = frozenset({"PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "DIB", "PPM", "AVIF", "QOI"})
-_ORIENTATION = 0x0112
-_SIDEWAYS = frozenset({5, 6, 7, 8})
-_REGISTER = Lock()
+if TYPE_CHECKING:
+    from PIL import Image
+
+_SIDEWAYS = frozenset({5, 6, 7, 8})  # EXIF orientations that swap the sides
 
 
 @dataclass(frozen=True)
@@ -57,8 +47,11 @@ class ImageIO:
         ):
             raise BadRequest("rgba_background_color must be a list or tuple of 3 integers in the range [0, 255].")
         mode = options.get("image_mode", cls.mode)
-        if mode is not None and mode not in Image.MODES:
-            raise BadRequest(f"image_mode must be null or one of {', '.join(Image.MODES)}.")
+        if mode is not None and mode != cls.mode:
+            from PIL.Image import MODES
+
+            if mode not in MODES:
+                raise BadRequest(f"image_mode must be null or one of {', '.join(MODES)}.")
         red, green, blue = background
         return cls(mode, (red, green, blue))
 
@@ -88,10 +81,10 @@ class Picture:
         Raises:
             BadRequest: the data are damaged.
         """
+        from renderlayer.multimodal import pillow
+
         try:
-            image = _open(self.data)
-            upright = image if _orientation(image, self.data) == 1 else ImageOps.exif_transpose(image)
-            return _converted(upright, self.io)
+            return pillow.converted(pillow.upright(self.data), self.io.mode, self.io.background)
         except Exception as error:
             raise _unloadable(error) from error
 
@@ -110,71 +103,52 @@ def open_picture(data: bytes, io: ImageIO, most: int = Settings.max_image_pixels
     Raises:
         BadRequest: not an image, of a format that is not taken, larger than allowed, or cut short.
     """
+    header = read_header(data)
+    if header is None:
+        return _opened_by_pillow(data, io, most)
+    _check_pixels(header.size, most)
     try:
-        image = _open(data)
+        _check_whole(data)
+    except OSError as error:
+        raise _unloadable(error) from error
+    converted = io.mode is not None and (header.mode != io.mode or header.mode == "RGBA")
+    return Picture(data, _as_shown(header.size, header.orientation), converted, io)
+
+
+def _opened_by_pillow(data: bytes, io: ImageIO, most: int) -> Picture:
+    from renderlayer.multimodal import pillow
+
+    try:
+        image = pillow.opened(data)
     except Exception as error:
         raise _unloadable(error) from error
-    width, height = image.size
-    if width * height > most:
-        raise BadRequest(f"Failed to load image: {width * height} pixels exceed the limit of {most} pixels")
+    _check_pixels(image.size, most)
     try:
-        if image.format in _HEADER_TELLS:
-            _check_whole(data, image.format)
+        if image.format in pillow.HEADER_TELLS:
+            _check_whole(data)
         else:
             image.load()
-        width, height = image.size
-        if _orientation(image, data) in _SIDEWAYS:
-            width, height = height, width
+        size = _as_shown(image.size, pillow.orientation(image, data))
         converted = io.mode is not None and (image.mode != io.mode or image.has_transparency_data)
     except Exception as error:
         raise _unloadable(error) from error
-    return Picture(data, (width, height), converted, io)
+    return Picture(data, size, converted, io)
 
 
-def _open(data: bytes) -> Image.Image:
-    """`Image.open` without its warning on large images, for which the caller has a limit of its own.
-
-    The common formats are tried first, since registering all of them takes a while.
-    """
-    for register in (Image.preinit, Image.init):
-        with _REGISTER:
-            register()
-        for name in _FORMATS:
-            factory, accept = Image.OPEN.get(name, (None, None))
-            if factory is None or (accept is not None and accept(data[:16]) is not True):
-                continue
-            try:
-                return factory(BytesIO(data), "")
-            except (SyntaxError, IndexError, TypeError, struct.error):  # as Image.open: not of this format after all
-                continue
-    raise OSError("cannot identify image file <_io.BytesIO object>")
+def _as_shown(size: tuple[int, int], orientation: Any) -> tuple[int, int]:
+    return (size[1], size[0]) if orientation in _SIDEWAYS else size
 
 
-def _orientation(image: Image.Image, data: bytes) -> Any:
-    """The EXIF or XMP orientation; Pillow decodes a PNG to find it, so it is asked only when there is one."""
-    if image.format == "PNG" and not png_may_be_oriented(data):
-        return 1
-    return image.getexif().get(_ORIENTATION, 1)
+def _check_pixels(size: tuple[int, int], most: int) -> None:
+    pixels = size[0] * size[1]
+    if pixels > most:
+        raise BadRequest(f"Failed to load image: {pixels} pixels exceed the limit of {most} pixels")
 
 
-def _converted(image: Image.Image, io: ImageIO) -> Image.Image:
-    if io.mode is None:
-        image.load()
-        return image
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        if io.mode == "RGB":
-            opaque = Image.new("RGB", image.size, io.background)
-            opaque.paste(image, mask=image.getchannel("A"))
-            return opaque
-    if image.mode == io.mode:
-        image.load()
-        return image
-    return image.convert(io.mode)
-
-
-def _check_whole(data: bytes, form: str | None) -> None:
-    if (form in ("JPEG", "MPO") and not jpeg_is_whole(data)) or (form == "PNG" and not png_is_whole(data)):
+def _check_whole(data: bytes) -> None:
+    if (data.startswith(b"\xff\xd8") and not jpeg_is_whole(data)) or (
+        data.startswith(b"\x89PNG") and not png_is_whole(data)
+    ):
         raise OSError("image file is truncated")
 
 

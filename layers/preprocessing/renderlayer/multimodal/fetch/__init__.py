@@ -19,6 +19,7 @@ from renderlayer.settings import Settings
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+_REMOTE = frozenset({"http", "https", "s3"})
 _THREADS = 8
 _GRACE = 0.5  # seconds that a fetch may overrun its own deadline before the request stops waiting for it
 
@@ -33,10 +34,13 @@ def fetch_all(wanted: Sequence[Wanted], settings: Settings) -> list[Content]:
         NotImplementedHere: a data URL that is not base64.
         Unprocessable: the media could not be fetched, or are larger than allowed.
     """
-    budget = Budget(settings)
-    remote = list(dict.fromkeys(pair for pair in wanted if _scheme(pair[1]) in ("http", "https", "s3")))
-    found = _fetch_remote(remote, settings, budget)
-    return [found[pair] if pair in found else _fetch_here(pair[1], settings) for pair in wanted]
+    schemes = [_scheme(url) for _, url in wanted]
+    remote = [pair for pair, scheme in zip(wanted, schemes, strict=True) if scheme in _REMOTE]
+    found = _fetch_remote(list(dict.fromkeys(remote)), settings, Budget(settings))
+    return [
+        found[pair] if scheme in _REMOTE else _fetch_here(pair[1], scheme, settings)
+        for pair, scheme in zip(wanted, schemes, strict=True)
+    ]
 
 
 def _fetch_remote(remote: Sequence[Wanted], settings: Settings, budget: Budget) -> dict[Wanted, Content]:
@@ -73,8 +77,7 @@ def _wait(future: Future[bytes], deadline: Deadline) -> bytes:
         raise unfetchable("timed out") from error
 
 
-def _fetch_here(url: str, settings: Settings) -> Content:
-    scheme = _scheme(url)
+def _fetch_here(url: str, scheme: str, settings: Settings) -> Content:
     if scheme == "data":
         return data_url.decode(url, settings.max_media_item_bytes)
     if scheme == "file":

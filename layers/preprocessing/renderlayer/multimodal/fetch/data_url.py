@@ -18,13 +18,13 @@ def split(url: str) -> tuple[str, str]:
         BadRequest: there is no comma.
         NotImplementedHere: the last parameter is not exactly `base64`.
     """
-    head, comma, text = url[len("data:") :].partition(",")
-    if not comma:
+    comma = url.find(",")
+    if comma < 0:
         raise BadRequest("Invalid data URL: missing ',' separator.")
-    kind, _, encoding = head.rpartition(";")
-    if encoding != "base64" or ";" not in head:
+    kind, semicolon, encoding = url[len("data:") : comma].rpartition(";")
+    if encoding != "base64" or not semicolon:
         raise NotImplementedHere("Only base64 data URLs are supported for now.")
-    return kind.partition(";")[0], text
+    return kind.partition(";")[0], url[comma + 1 :]
 
 
 def decode(url: str, most: int) -> Content:
