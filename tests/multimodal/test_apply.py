@@ -171,6 +171,37 @@ def test_processor_options_of_server_and_request(qwen: Model) -> None:
         length(SETTINGS, max_pixels=-1)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"size": 5},
+        {"size": {"shortest_edge": "many"}},
+        {"patch_size": 0},
+        {"patch_size": None},
+        {"patch_size": 1 << 40},
+        {"merge_size": [2]},
+        {"temporal_patch_size": -1},
+        {"resample": 9},
+        {"images_kwargs": 3},
+        {"min_pixels": 1 << 40},
+        {"size": {"shortest_edge": 10**12, "longest_edge": 10**12}},
+    ],
+)
+def test_options_that_cannot_be_are_refused(qwen: Model, options: dict[str, Any]) -> None:
+    """Quickly: nothing of the size that they ask for is made."""
+    with pytest.raises(BadRequest) as caught:
+        multimodal.apply(qwen, SETTINGS, prompt(qwen, UNIT), [image()], mm_processor_kwargs=options)
+    assert caught.value.param in ("mm_processor_kwargs", None)
+
+
+@pytest.mark.parametrize(
+    "options", [{"image": 3}, {"image": {"rgba_background_color": 1}}, {"image": {"image_mode": []}}]
+)
+def test_decoding_options_that_cannot_be_are_refused(qwen: Model, options: dict[str, Any]) -> None:
+    with pytest.raises(BadRequest):
+        multimodal.apply(qwen, SETTINGS, prompt(qwen, UNIT), [image()], media_io_kwargs=options)
+
+
 def test_too_much_to_decode(qwen: Model) -> None:
     """Four images of 60 megapixels are each allowed and together too many; no pixel is touched."""
     from tests.multimodal.images import bomb

@@ -114,6 +114,15 @@ def test_options_that_contradict_the_frames(options: dict[str, Any]) -> None:
         open_frames(frame_list([(8, 8)] * 3).partition(",")[2].encode(), options, ImageIO())
 
 
+@pytest.mark.parametrize("options", [{"fps": "fast"}, {"fps": -1, "min_frames": 0}, {"max_frames": []}])
+def test_options_that_no_film_can_follow(make_model: Callable[..., Model], options: dict[str, Any]) -> None:
+    model = make_model("qwen2_vl", QWEN_TOKENS, QWEN_FILES)
+    item = video(data_url(container(8, 64, 48), "video/mp4"))
+    ids = model.tokenizer.encode(UNIT)
+    with pytest.raises(BadRequest):
+        multimodal.apply(model, SETTINGS, ids, [item], media_io_kwargs={"video": options}, payload="none")
+
+
 def test_frames_are_of_one_size() -> None:
     with pytest.raises(BadRequest, match="same size"):
         open_frames(frame_list([(8, 8), (9, 8)]).partition(",")[2].encode(), {}, ImageIO())

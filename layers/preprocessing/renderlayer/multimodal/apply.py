@@ -6,12 +6,13 @@ Three steps, each of which stops where nobody needs the next: bytes and hashes; 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from renderlayer.bundle import Model
-from renderlayer.errors import BadRequest
+from renderlayer.errors import BadRequest, RenderLayerError
 from renderlayer.multimodal.collect import collect
 from renderlayer.multimodal.expand import Range, expand
 from renderlayer.multimodal.families.base import Embeds, Family, Plan
@@ -48,13 +49,15 @@ class _Entry:
     fingerprint: str
     plan: Plan
     decoded_bytes: int
+    options: Kwargs
 
     @property
     def slot(self) -> Slot:
-        plan = self.plan
-        return Slot(
-            self.modality, self.mm_hash, self.fingerprint, len(plan.replacement), lambda: pack_item(plan.fields())
-        )
+        return Slot(self.modality, self.mm_hash, self.fingerprint, len(self.plan.replacement), self._packed)
+
+    def _packed(self) -> bytearray:
+        with _blamed("mm_processor_kwargs", self.options):
+            return pack_item(self.plan.fields())
 
 
 def apply(
@@ -88,7 +91,8 @@ def apply(
     io_kwargs, processor_kwargs = media_io_kwargs or {}, mm_processor_kwargs or {}
     contents = collect(items, settings)
     named = [(item.modality, content) for item, content in zip(items, contents, strict=True)]
-    media = open_media(named, _overlaid(settings.media_io_kwargs, io_kwargs), family, settings)
+    with _blamed("media_io_kwargs", io_kwargs):
+        media = open_media(named, _overlaid(settings.media_io_kwargs, io_kwargs), family, settings)
     identity = Identity(
         settings.mm_hasher_algorithm, settings.model_id_for_hash or settings.model, io_kwargs, processor_kwargs
     )
@@ -101,6 +105,7 @@ def apply(
             _told_apart(print_of_model, identity, item, medium),
             _plan(family, item.modality, medium, merged),
             medium.decoded_bytes,
+            merged,
         )
         for item, medium in zip(items, media, strict=True)
     ]
@@ -122,7 +127,21 @@ def apply(
 def _plan(family: Family, modality: str, medium: Medium, kwargs: Kwargs) -> Plan:
     if isinstance(medium.media, Embeds):
         return family.plan_embeds(modality, medium.media)
-    return family.plan(modality, medium.media, kwargs)
+    with _blamed("mm_processor_kwargs", kwargs):
+        return family.plan(modality, medium.media, kwargs)
+
+
+@contextmanager
+def _blamed(param: str, given: Kwargs) -> Iterator[None]:
+    """What fails under options that were given, and not otherwise, is the fault of the options."""
+    try:
+        yield
+    except RenderLayerError:
+        raise
+    except Exception as error:
+        if not given:
+            raise
+        raise BadRequest(f"The media cannot be processed with these options: {error!r}", param) from error
 
 
 def not_multimodal(settings: Settings) -> BadRequest:
@@ -186,7 +205,14 @@ def metadata_of(plans: Iterable[tuple[str, Plan]]) -> dict[str, list[str | None]
 
 
 def _overlaid(defaults: Kwargs, given: Kwargs) -> dict[str, dict[str, Any]]:
-    """Decoding options by modality, those of the request over the server's."""
+    """Decoding options by modality, those of the request over the server's.
+
+    Raises:
+        BadRequest: the options of a modality are no object.
+    """
+    for name, options in given.items():
+        if not isinstance(options, Mapping):
+            raise BadRequest(f"media_io_kwargs.{name} must be an object", "media_io_kwargs")
     return {name: {**defaults.get(name, {}), **given.get(name, {})} for name in {**defaults, **given}}
 
 

@@ -84,6 +84,8 @@ def open_clip(data: bytes, options: Mapping[str, Any], sample: Sample, most: int
     if size[0] * size[1] > most or not 0 < source.frames <= _MOST_FRAMES:
         raise BadRequest(f"Failed to load video: at most {most} pixels a frame and {_MOST_FRAMES} frames")
     indices = sample(source, options)
+    if not indices:
+        raise BadRequest("Failed to load video: the options leave no frame of it")
     metadata = {
         "total_num_frames": source.frames,
         "fps": source.fps,

@@ -8,7 +8,7 @@ from typing import Any
 
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON, HALF, LANCZOS
-from renderlayer.multimodal.families.sizes import Size
+from renderlayer.multimodal.families.sizes import Size, check_tiles
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
@@ -54,6 +54,7 @@ class Idefics3(Plain):
         )
         spread = _whole_tiles(first, tile) if chosen["do_image_splitting"] else (tile, tile)
         rows, columns = spread[0] // tile, spread[1] // tile
+        check_tiles(rows * columns)
         if rows * columns == 1:
             rows = columns = 0
         tokens = self._tokens(rows, columns)

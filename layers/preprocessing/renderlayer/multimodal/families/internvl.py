@@ -8,7 +8,7 @@ from typing import Any
 
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
-from renderlayer.multimodal.families.sizes import Size, square
+from renderlayer.multimodal.families.sizes import Size, check_tiles, square
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
@@ -45,7 +45,9 @@ class InternVL(Plain):
         tile = square(chosen["size"])
         rows, columns = 1, 1
         if chosen["crop_to_patches"]:
-            rows, columns = grid((height, width), tile, int(chosen["min_patches"]), int(chosen["max_patches"]))
+            rows, columns = grid(
+                (height, width), tile, int(chosen["min_patches"]), check_tiles(int(chosen["max_patches"]))
+            )
         count = rows * columns + (1 if rows * columns > 1 else 0)
         tokens = [self.begin, *[self.context] * (self.length * count), self.end]
         metadata = {

@@ -10,7 +10,7 @@ from typing import Any
 
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import BILINEAR, COMMON, HALF
-from renderlayer.multimodal.families.sizes import Size
+from renderlayer.multimodal.families.sizes import Size, check_tiles
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
@@ -51,7 +51,7 @@ class Llama4(Plain):
         width, height = media.size
         edge = int(chosen["size"]["height"])
         largest = bool(chosen["resize_to_max_canvas"])
-        canvas = _canvas((height, width), edge, int(chosen["max_patches"]), largest)
+        canvas = _canvas((height, width), edge, check_tiles(int(chosen["max_patches"])), largest)
         rows, columns = canvas[0] // edge, canvas[1] // edge
         count = rows * columns + (1 if rows * columns > 1 else 0)
         tokens = self._tokens(rows, columns, (edge // self.patch_size) ** 2 // self.downsample)

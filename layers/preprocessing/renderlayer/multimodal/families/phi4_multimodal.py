@@ -13,7 +13,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON, HALF
 from renderlayer.multimodal.families.internvl import grid
-from renderlayer.multimodal.families.sizes import Size
+from renderlayer.multimodal.families.sizes import Size, check_tiles
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
@@ -50,7 +50,7 @@ class Phi4Multimodal(Plain):
         chosen = options({**_DEFAULTS, **self.facts.image}, kwargs, "images_kwargs")
         width, height = media.size
         edge, patch = int(chosen["size"]["height"]), int(chosen["patch_size"])
-        rows, columns = _shape((height, width), edge, int(chosen["dynamic_hd"]))
+        rows, columns = _shape((height, width), edge, check_tiles(int(chosen["dynamic_hd"])))
         inner = _inner((height, width), (rows * edge, columns * edge))
         shown = _shown(inner, (rows, columns), edge, patch)
         # Every other patch of what the image covers, a separator a row, and the whole with its own separators.

@@ -11,6 +11,8 @@ from renderlayer.errors import BadRequest
 Size = tuple[int, int]
 
 STEEPEST = 200
+_MOST_PIXELS = 715_827_880  # of all frames of an item once resized
+_MOST_TILES = 4096
 
 
 def check_shape(height: int, width: int) -> None:
@@ -32,7 +34,7 @@ def snapped(size: Size, factor: int, least: int, most: int, frames: int = 1, tem
         temporal: frames come in groups of so many.
 
     Raises:
-        BadRequest: the image is a strip.
+        BadRequest: the image is a strip, or would become too large.
     """
     height, width = size
     check_shape(height, width)
@@ -46,7 +48,20 @@ def snapped(size: Size, factor: int, least: int, most: int, frames: int = 1, tem
         grow = math.sqrt(least / (frames * height * width))
         rows = math.ceil(height * grow / factor) * factor
         columns = math.ceil(width * grow / factor) * factor
+    if frames * rows * columns > _MOST_PIXELS:
+        raise BadRequest(f"An item may have at most {_MOST_PIXELS} pixels once resized.", "mm_processor_kwargs")
     return rows, columns
+
+
+def check_tiles(count: int) -> int:
+    """The number of tiles, or their limit, if an image may be cut into as many.
+
+    Raises:
+        BadRequest: it may not.
+    """
+    if not 0 < count <= _MOST_TILES:
+        raise BadRequest(f"An image is cut into 1 to {_MOST_TILES} tiles.", "mm_processor_kwargs")
+    return count
 
 
 def raised(size: Size, factor: int) -> Size:
