@@ -13,7 +13,7 @@ import json
 import random
 import struct
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 
 import PIL
 
+from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts, Family
 from renderlayer.multimodal.picture import ImageIO, Picture, open_picture
@@ -28,6 +29,7 @@ from tests.multimodal.images import kinds, png
 
 DIGESTS = Path(__file__).with_name("processed.json")
 SIZES = ((500, 333), (333, 777), (900, 120), (37, 41), (1024, 768), (448, 448), (120, 1100))
+STRIPS = ((3000, 2), (2, 3000), (1, 1), (150, 4000))  # which some processors refuse
 RAW = {"do_rescale": False, "do_normalize": False}
 
 CLIP = {"model_type": "clip_vision_model", "image_size": 336, "patch_size": 14}
@@ -195,9 +197,9 @@ def family_of(case: Case) -> Family:
     return made
 
 
-def pictures() -> Iterator[tuple[str, Picture]]:
+def pictures(sizes: Sequence[tuple[int, int]] = SIZES) -> Iterator[tuple[str, Picture]]:
     """Noise over steps, written without an imaging library so that it is the same everywhere."""
-    for width, height in SIZES:
+    for width, height in sizes:
         chance = random.Random(width * height)
         rows = []
         for y in range(height):
@@ -217,6 +219,17 @@ def of_all_kinds() -> Iterator[Picture]:
 def together(process: Callable[[Picture], dict[str, str]]) -> str:
     """One digest for the images of all kinds."""
     return hashlib.sha256(repr([process(picture) for picture in of_all_kinds()]).encode()).hexdigest()
+
+
+def strips(process: Callable[[Picture], dict[str, str]]) -> dict[str, dict[str, str] | None]:
+    """Digests for images of extreme shapes; None for those that are refused."""
+    out: dict[str, dict[str, str] | None] = {}
+    for shown, picture in pictures(STRIPS):
+        try:
+            out[shown] = process(picture)
+        except (BadRequest, ValueError, RuntimeError, ZeroDivisionError):
+            out[shown] = None
+    return out
 
 
 def ours(case: Case, picture: Picture) -> dict[str, str]:
@@ -276,7 +289,8 @@ def main() -> None:
     table: dict[str, Any] = {"pillow": PIL.__version__}
     for name, case in CASES.items():
         process = theirs(case)
-        table[name] = {**{shown: process(picture) for shown, picture in pictures()}, "kinds": together(process)}
+        known = {shown: process(picture) for shown, picture in pictures()}
+        table[name] = {**known, "kinds": together(process), "strips": strips(process)}
         print(name, file=sys.stderr)
     DIGESTS.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON, HALF
-from renderlayer.multimodal.families.sizes import square, target
+from renderlayer.multimodal.families.sizes import Size, processable, square, target
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields
 
@@ -40,14 +40,17 @@ class Llava(Plain):
 
     def plan(self, modality: str, media: Picture, kwargs: Mapping[str, Any]) -> Plan:
         chosen = options({**self.defaults, **self.facts.image}, kwargs, "images_kwargs")
+        width, height = media.size
+        whole = processable((max(media.size),) * 2 if chosen["do_pad"] else (height, width))
+        size = processable(target(whole, chosen["size"])) if chosen["do_resize"] else whole
 
         def fields() -> Fields:
-            return {"pixel_values": Field(_pixels(media, chosen), "batched")}
+            return {"pixel_values": Field(_pixels(media, size, chosen), "batched")}
 
         return Plan([self.image] * self.tokens, {}, fields)
 
 
-def _pixels(picture: Picture, chosen: Mapping[str, Any]) -> Any:
+def _pixels(picture: Picture, size: Size, chosen: Mapping[str, Any]) -> Any:
     """bfloat16 of shape (3, height, width)."""
     from renderlayer.multimodal.pixels import stills
 
@@ -55,7 +58,6 @@ def _pixels(picture: Picture, chosen: Mapping[str, Any]) -> Any:
     image = stills.raster(picture)
     if chosen["do_pad"]:
         image = _squared(image, [int(mean * 255) for mean in chosen["image_mean"]])
-    size = target(image.shape[:2], chosen["size"]) if chosen["do_resize"] else image.shape[:2]
     planes = stills.scaled(image, size, recipe)
     if chosen["do_center_crop"]:
         planes = stills.centred(planes, square(chosen["crop_size"]))

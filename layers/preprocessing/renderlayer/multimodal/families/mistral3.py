@@ -8,7 +8,7 @@ from typing import Any
 
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
-from renderlayer.multimodal.families.sizes import Size
+from renderlayer.multimodal.families.sizes import Size, processable
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields
 
@@ -40,7 +40,7 @@ class Mistral3(Plain):
     def plan(self, modality: str, media: Picture, kwargs: Mapping[str, Any]) -> Plan:
         chosen = options({**_DEFAULTS, **self.facts.image}, kwargs, "images_kwargs")
         width, height = media.size
-        size = aligned((height, width), chosen["size"], self.step)
+        size = processable(aligned((height, width), chosen["size"], self.step))
         rows, columns = size[0] // self.step, size[1] // self.step
         tokens = ([self.image] * columns + [self.row_end]) * rows
         tokens[-1] = self.end

@@ -11,7 +11,8 @@ from renderlayer.errors import BadRequest
 Size = tuple[int, int]
 
 STEEPEST = 200
-_MOST_PIXELS = 715_827_880  # of all frames of an item once resized
+_MOST_PIXELS = 357_913_940  # of an image once resized or padded: 1 GiB of bytes
+_MOST_VIDEO_PIXELS = 2 * _MOST_PIXELS  # of all frames
 _MOST_TILES = 4096
 
 
@@ -48,9 +49,20 @@ def snapped(size: Size, factor: int, least: int, most: int, frames: int = 1, tem
         grow = math.sqrt(least / (frames * height * width))
         rows = math.ceil(height * grow / factor) * factor
         columns = math.ceil(width * grow / factor) * factor
-    if frames * rows * columns > _MOST_PIXELS:
-        raise BadRequest(f"An item may have at most {_MOST_PIXELS} pixels once resized.", "mm_processor_kwargs")
-    return rows, columns
+    if frames * rows * columns > _MOST_VIDEO_PIXELS:
+        raise BadRequest(f"A video may have at most {_MOST_VIDEO_PIXELS} pixels once resized.")
+    return processable((rows, columns))
+
+
+def processable(size: Size) -> Size:
+    """A size that an image is about to take, unless a strip would become nothing, or all of the memory.
+
+    Raises:
+        BadRequest: it would.
+    """
+    if not min(size) > 0 or size[0] * size[1] > _MOST_PIXELS:
+        raise BadRequest(f"the image's shape is too extreme: it would become {size[1]} by {size[0]} pixels")
+    return size
 
 
 def check_tiles(count: int) -> int:
@@ -107,15 +119,13 @@ def square(wanted: Mapping[str, int]) -> Size:
 def best_canvas(size: Size, canvases: Sequence[Sequence[int]]) -> Size:
     """Of several canvases the one on which an image keeps most of its pixels, and of those the smallest."""
     height, width = size
-    best: tuple[int, int, Size] | None = None
+    best: tuple[float, float, Size] = 0, math.inf, (0, 0)
     for rows, columns in canvases:
         scale = min(columns / width, rows / height)
         kept = min(int(width * scale) * int(height * scale), width * height)
         wasted = rows * columns - kept
-        if kept and (best is None or kept > best[0] or (kept == best[0] and wasted < best[1])):
+        if kept > best[0] or (kept == best[0] and wasted < best[1]):
             best = kept, wasted, (rows, columns)
-    if best is None:
-        raise BadRequest("the image's shape is too extreme")
     return best[2]
 
 
