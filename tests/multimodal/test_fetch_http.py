@@ -226,6 +226,8 @@ def test_credentials_are_refused(url: str) -> None:
         "http://127.0.0.1\\@evil/",
         "http://a b/",
         "http://x\r\nHost: y/",
+        f"http://{'a' * 64}.example/",
+        "http://a..example/",
     ],
 )
 def test_malformed_urls(url: str) -> None:

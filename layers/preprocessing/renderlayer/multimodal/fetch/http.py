@@ -88,7 +88,8 @@ def _get(parts: SplitResult, settings: Settings, deadline: Deadline, budget: Bud
 
 def _ascii(host: str) -> str:
     try:
-        return host.encode("idna").decode() if not host.isascii() else host
+        encoded = host.encode("idna").decode()  # refuses labels that are empty or too long, in ASCII as well
+        return host if host.isascii() else encoded
     except UnicodeError as error:
         raise unfetchable("Invalid URL") from error
 
