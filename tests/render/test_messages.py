@@ -235,6 +235,11 @@ def test_disabled_thinking_is_an_effort_that_the_template_knows(
             "body.messages.0.content.0.type",
         ),
         (
+            {"messages": [{"role": "user", "content": [{"type": {}}]}]},
+            ValidationFailed,
+            "body.messages.0.content.0.type",
+        ),
+        (
             {"messages": [{"role": "user", "content": [{"type": "text"}]}]},
             ValidationFailed,
             "body.messages.0.content.0.text",

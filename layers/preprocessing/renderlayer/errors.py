@@ -22,6 +22,9 @@ from __future__ import annotations
 
 from typing import Any
 
+SHOWN_VALUE = 200
+"""Characters of an offending value that are shown."""
+
 
 class ConfigurationError(Exception):
     """A setting, a model folder or a bundle that cannot work; the message says which and what to do."""
@@ -42,7 +45,7 @@ class RenderLayerError(Exception):
 
     def __init__(self, message: str, param: str | None = None, value: Any = None) -> None:
         if self.suffix and param is not None:
-            shown = f", value={value}" if value is not None else ""
+            shown = f", value={str(value)[:SHOWN_VALUE]}" if value is not None else ""
             message = f"{message} (parameter={param}{shown})"
         super().__init__(message)
         self.message = message

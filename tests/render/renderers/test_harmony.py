@@ -286,11 +286,18 @@ def test_only_the_output_budget_checks_the_length(harmony: Server) -> None:
         {"role": "user", "content": [{"type": ["text"], "text": "x"}]},
         {"role": "user", "content": [{"type": "text", "text": None}]},
         {"role": "user", "content": "lone \ud800 surrogate"},
+        {"role": "assistant", "content": None, "reasoning": 1.5},
     ],
 )
 def test_refusals(harmony: Server, message: dict[str, Any]) -> None:
     with pytest.raises(BadRequest):
         render(harmony, [message, *HELLO])
+
+
+def test_a_default_that_cannot_be_encoded_is_refused(harmony: Server) -> None:
+    schema = {"type": "object", "properties": {"x": {"default": {"\ud800": 1}}}}
+    with pytest.raises(BadRequest, match="surrogates"):
+        render(harmony, HELLO, tools=[{"type": "function", "function": {"name": "f", "parameters": schema}}])
 
 
 def test_a_schema_without_end_is_refused(harmony: Server) -> None:

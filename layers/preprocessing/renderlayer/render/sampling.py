@@ -195,9 +195,7 @@ def _thinking_budget(value: Any) -> int | None:
     if value is None or (value == -1 and not isinstance(value, (bool, float))):
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BadRequest(
-            f"thinking_token_budget must be a non-negative integer or -1, got {value}.", "thinking_token_budget", value
-        )
+        raise BadRequest("thinking_token_budget must be a non-negative integer or -1.", "thinking_token_budget", value)
     return value
 
 

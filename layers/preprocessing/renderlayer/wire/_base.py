@@ -52,7 +52,7 @@ def parse(model: type[B], data: Any) -> B:
         raise _failed(error.errors(include_url=False)) from None
 
 
-def parse_at(model: type[B], data: Any, *prefix: str) -> B:
+def parse_at(model: type[B], data: Any, *prefix: str | int) -> B:
     """Like `parse`, for a body that sits below `prefix` in the location (the members of the derender unions)."""
     try:
         return model.model_validate(data)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import Body, refused
+from renderlayer.wire._base import Body, parse_at, refused
 from renderlayer.wire._sampling import MmPayload, SamplingFields
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -190,12 +190,22 @@ def check_message(index: int, message: dict[str, Any], field: str = "messages") 
         value = message.get(key)
         if value is not None and not isinstance(value, str):
             raise refused((*place, key), "string_type", "Input should be a valid string", value)
+    if role == "developer" and message.get("tools") is not None:
+        _check_tools(place, message["tools"])
     calls = message.get("tool_calls")
     if calls is not None:
         if not isinstance(calls, list):
             raise refused((*place, "tool_calls"), "iterable_type", "Input should be iterable", calls)
         for position, call in enumerate(calls):
             _check_tool_call(position, call)
+
+
+def _check_tools(place: tuple[str | int, ...], tools: Any) -> None:
+    """The tools that a developer message brings."""
+    if not isinstance(tools, list):
+        raise refused((*place, "tools"), "list_type", "Input should be a valid list", tools)
+    for position, tool in enumerate(tools):
+        parse_at(ChatTool, tool, *place, "tools", position)
 
 
 def _check_tool_call(position: int, call: Any) -> None:

@@ -171,7 +171,7 @@ def check_block(block: dict[str, Any], place: tuple[str | int, ...]) -> None:
         ValidationFailed: with the block's place in the body.
     """
     kind = block.get("type")
-    if kind not in BLOCK_TYPES:
+    if not isinstance(kind, str) or kind not in BLOCK_TYPES:
         raise refused((*place, "type"), "literal_error", "Input should be a known content block type", kind)
     for key, wanted in _REQUIRED.get(kind, ()):
         if not isinstance(block.get(key), wanted):

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import Body, refused
+from renderlayer.wire._base import Body, parse_at, refused
 from renderlayer.wire._sampling import MmPayload, Stop
-from renderlayer.wire.chat import Effort
+from renderlayer.wire.chat import Effort, FunctionDefinition
 from renderlayer.wire.generate import Int64, check_cache_salt
 
 LOGPROBS = "message.output_text.logprobs"
@@ -175,16 +175,18 @@ def check_tool(tool: dict[str, Any], place: tuple[str | int, ...]) -> None:
         BadRequest: a custom tool whose input follows a grammar.
     """
     kind = tool.get("type")
-    if kind not in TOOL_TYPES:
+    if not isinstance(kind, str) or kind not in TOOL_TYPES:
         raise refused((*place, "type"), "literal_error", "Input should be a known tool type", kind)
     if kind not in ("function", "namespace", "custom"):
         return
     if not isinstance(tool.get("name"), str) or not tool["name"]:
         raise refused((*place, "name"), "string_type", "Input should be a valid string", tool.get("name"))
-    for key in ("parameters", "format"):
-        if tool.get(key) is not None and not isinstance(tool[key], dict):
-            raise refused((*place, key), "dict_type", "Input should be a valid dictionary", tool[key])
-    if kind == "custom" and (tool.get("format") or {}).get("type", "text") != "text":
+    if kind != "namespace":
+        parse_at(FunctionDefinition, tool, *place)
+    form = tool.get("format")
+    if form is not None and not isinstance(form, dict):
+        raise refused((*place, "format"), "dict_type", "Input should be a valid dictionary", form)
+    if kind == "custom" and (form or {}).get("type", "text") != "text":
         raise BadRequest("Custom tools with a grammar are not supported; use the text format.", "tools")
     if kind == "namespace":
         members = tool.get("tools")

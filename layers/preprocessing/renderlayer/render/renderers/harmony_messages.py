@@ -81,6 +81,8 @@ def _assistant(message: dict[str, Any]) -> Iterator[Message]:
     reasoning = message.get("reasoning") or message.get("reasoning_content")
     if calls and any(texts):
         yield Message(ASSISTANT, ("".join(texts),), COMMENTARY)
+    if reasoning and not isinstance(reasoning, str):
+        raise BadRequest("The reasoning of a message must be a string.", "messages")
     if reasoning:
         yield Message(ASSISTANT, (reasoning,), ANALYSIS)
     for call in calls:

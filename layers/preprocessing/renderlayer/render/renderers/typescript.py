@@ -13,6 +13,7 @@ What has no TypeScript form there (`anyOf`, `$ref`, bare `enum`, …) is `any`.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -132,6 +133,8 @@ def _json(value: Any) -> str:
         return "[" + ",".join(map(_json, value)) + "]"
     if isinstance(value, int) and not _INT64_MIN <= value <= _UINT64_MAX:
         value = float(max(-_FLOAT_MAX, min(_FLOAT_MAX, value)))
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
     text = orjson.dumps(value).decode()
     return text.replace("e+", "e") if isinstance(value, float) else text
 
