@@ -20,10 +20,11 @@ from infra.generate.engine import Engine, Run
 from infra.generate.options import Options
 from infra.generate.sampling import SamplingParams
 from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
-from renderlayer.http.body import EVENT_STREAM, decoded, dumped, dumped_lenient, json_response, read_body, require_json
+from renderlayer.http.body import EVENT_STREAM, decoded, json_response, read_body, require_json
 from renderlayer.render.sampling import max_output_tokens
 from renderlayer.render.server import Server
 from renderlayer.wire._base import parse
+from renderlayer.wire._json import dumped, dumped_lenient
 from renderlayer.wire.generate import GenerateRequest
 
 logger = logging.getLogger(__name__)

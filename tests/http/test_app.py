@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from renderlayer.http.app import create_app
 from renderlayer.render.server import Server
 
 CHAT = "/v1/chat/completions/render"
+DERENDER = "/v1/chat/completions/derender"
 JSON = {"content-type": "application/json"}
 HELLO = {"messages": [{"role": "user", "content": "Hello"}]}
 
@@ -106,6 +108,27 @@ def test_a_lone_surrogate_that_would_reach_the_answer(http: TestClient) -> None:
     body = b'{"messages":[{"role":"user","content":"x"}],"vllm_xargs":{"k":"\\ud800"}}'
     answer = http.post(CHAT, content=body, headers=JSON)
     assert (answer.status_code, answer.json()["error"]["type"]) == (400, "BadRequestError")
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan, "\ud800"], ids=["infinite", "no number", "surrogate"])
+def test_what_json_cannot_hold_does_not_reach_an_answer(http: TestClient, value: Any) -> None:
+    generated = {"choices": [{"index": 0, "token_ids": [1]}], "kv_transfer_params": {"k": value}}
+    answer = http.post(DERENDER, content=json.dumps({"generate_response": generated}), headers=JSON)
+    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "BadRequestError")
+
+
+def test_what_json_cannot_hold_does_not_reach_a_stream(http: TestClient) -> None:
+    good, bad = (
+        b'data: {"request_id":"%s","choices":[{"index":0,"token_ids":[70]}]}\n\n' % name for name in (b"a", b"\\ud800")
+    )
+    refused, broken = (
+        http.post(DERENDER, content=content, headers={"content-type": "text/event-stream"})
+        for content in (bad, good + bad)
+    )
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, 400)
+    *told, error, done, _ = broken.text.split("\n\n")
+    assert json.loads(told[0].removeprefix("data: "))["choices"]
+    assert (json.loads(error.removeprefix("data: "))["error"]["code"], done) == (400, "data: [DONE]")
 
 
 def test_a_body_beyond_the_limit(server: Server) -> None:

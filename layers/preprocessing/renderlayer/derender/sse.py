@@ -7,16 +7,20 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from renderlayer.wire._base import malformed
-from renderlayer.wire._json import read
+from renderlayer.wire._json import dumped, read
 
 DONE = b"data: [DONE]\n\n"
 _END = "[DONE]"
 
 
 def event(value: Any, name: str | None = None) -> bytes:
-    """One event that carries a JSON value, named or not."""
+    """One event that carries a JSON value, named or not.
+
+    Raises:
+        BadRequest: JSON cannot hold the value.
+    """
     head = b"" if name is None else f"event: {name}\n".encode()
-    return head + b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+    return head + b"data: " + dumped(value) + b"\n\n"
 
 
 def values(body: Iterable[bytes]) -> Iterator[Any]:

@@ -11,10 +11,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer import __version__
-from renderlayer.errors import BadRequest, RenderLayerError
+from renderlayer.errors import RenderLayerError
 from renderlayer.http.auth import EchoRequestId, RequireKey
 from renderlayer.http.body import error_response
 from renderlayer.settings import Settings
+from renderlayer.wire._json import unencodable
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 FORESEEN = (RenderLayerError, UnicodeEncodeError)
@@ -75,11 +76,7 @@ async def _on_error(request: Request, error: Exception) -> Response:
 
 
 def _answer_to(error: RenderLayerError | UnicodeEncodeError) -> Response:
-    if isinstance(error, RenderLayerError):
-        return error_response(error)
-    # a lone surrogate of the input would reach the answer, where it cannot be encoded
-    text = f"'{error.encoding}' codec can't encode character in position {error.start}: {error.reason}"
-    return error_response(BadRequest(text))
+    return error_response(error if isinstance(error, RenderLayerError) else unencodable(error))
 
 
 async def _on_crash(request: Request, error: Exception) -> Response:

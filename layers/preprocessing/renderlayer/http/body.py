@@ -12,11 +12,10 @@ from starlette.types import Receive, Scope
 
 from renderlayer.errors import BadRequest, PayloadTooLarge, RenderLayerError, ValidationFailed
 from renderlayer.wire._base import malformed
-from renderlayer.wire._json import read
+from renderlayer.wire._json import dumped, dumped_lenient, read
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 DRAINED = 4
 """How many times the limit of an oversized body is read and dropped, so that its sender gets to read the answer."""
 
@@ -104,15 +103,6 @@ def decoded(body: bytes) -> Any:
         raise malformed(0, "a number is too long") from None
 
 
-def dumped(value: Any) -> bytes:
-    """Compact JSON as Python writes it: non-ASCII raw.
-
-    Raises:
-        UnicodeEncodeError: a lone surrogate would reach the body.
-    """
-    return _ENCODER.encode(value).encode("utf-8")
-
-
 def dumped_fast(value: Any) -> bytes:
     """Compact JSON as orjson writes it, which render's answers use; integers over 64 bits go the slow way."""
     try:
@@ -132,8 +122,3 @@ def error_response(error: RenderLayerError) -> Response:
     if retry_after is not None:
         response.headers["Retry-After"] = str(retry_after)
     return response
-
-
-def dumped_lenient(value: Any) -> bytes:
-    """Like `dumped`, but what cannot be encoded is escaped: an error text may quote the client's input."""
-    return _ENCODER.encode(value).encode("utf-8", "backslashreplace")

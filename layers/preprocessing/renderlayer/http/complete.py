@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from renderlayer.http.application import Endpoint
-from renderlayer.http.body import decoded, dumped, json_response, read_body, require_json
+from renderlayer.http.body import decoded, json_response, read_body, require_json
 from renderlayer.http.counts import count_tokens
 from renderlayer.http.streams import event_stream
 from renderlayer.http.threads import aside
@@ -19,6 +19,7 @@ from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.messages import complete_messages
 from renderlayer.pipeline.responses import complete_responses
 from renderlayer.render.server import Server
+from renderlayer.wire._json import dumped
 
 # (decoded body, server, engine, X-Request-Id header) -> answer, or its chunks
 Complete = Callable[[Any, Server, Engine, str | None], dict[str, Any] | Iterator[dict[str, Any]]]

@@ -33,22 +33,24 @@ def event_stream(scope: Scope, first: Iterable[Any], rest: Iterator[Any], named:
     """A response of `first` and then `rest`, as events under their names, or as plain ones closed by [DONE].
 
     A server sends each event when it is there. A function's answer is collected anyway.
+
+    Raises:
+        BadRequest: JSON cannot hold one of the first events.
     """
-    parts = _named(chain(first, rest)) if named else _written(first, rest)
+    write = _named if named else sse.event
+    parts = chain([write(value) for value in first], map(_named, rest) if named else _until_done(rest))
     if collected(scope):
         return Response(b"".join(parts), media_type=EVENT_STREAM)
     return StreamingResponse(parts, media_type=EVENT_STREAM)
 
 
-def _named(events: Iterable[Any]) -> Iterator[bytes]:
-    return (sse.event(event["data"], event["event"]) for event in events)
+def _named(event: Any) -> bytes:
+    return sse.event(event["data"], event["event"])
 
 
-def _written(first: Iterable[Any], rest: Iterator[Any]) -> Iterator[bytes]:
-    for value in first:
-        yield sse.event(value)
+def _until_done(values: Iterator[Any]) -> Iterator[bytes]:
     try:
-        for value in rest:
+        for value in values:
             yield sse.event(value)
     except RenderLayerError as error:
         yield sse.event(error.body())
