@@ -21,6 +21,7 @@ from infra.generate.options import Options
 from infra.generate.sampling import SamplingParams
 from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
 from renderlayer.http.body import EVENT_STREAM, decoded, json_response, read_body, require_json
+from renderlayer.http.contain import described
 from renderlayer.render.sampling import max_output_tokens
 from renderlayer.render.server import Server
 from renderlayer.wire._base import parse
@@ -130,8 +131,8 @@ async def events(
             yield _event(closing)
     except RenderLayerError as error:
         yield _event(error.body())
-    except Exception:
-        logger.exception("%s failed", request_id)
+    except Exception as error:
+        logger.error("%s failed: %s", request_id, described(error))
         yield _event(RenderLayerError("The server had an error while processing your request.").body())
     yield b"data: [DONE]\n\n"
 
@@ -148,9 +149,11 @@ async def aborted_ids(request: Request) -> list[str]:
     """
     try:
         body = json.loads(await read_body(request.scope, request.receive, LARGEST_BODY))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValidationFailed(f"JSON decode error: {error}") from None
     ids = body.get("request_ids") if isinstance(body, dict) else None
     if ids is None:
         raise ValidationFailed("Missing 'request_ids' in request body")
-    return [ids] if isinstance(ids, str) else [str(entry) for entry in ids]
+    if not isinstance(ids, (str, list)):
+        raise ValidationFailed("'request_ids' must be a list of ids, or one id", param="request_ids")
+    return [ids] if isinstance(ids, str) else [entry for entry in ids if isinstance(entry, str)]

@@ -18,6 +18,7 @@ from infra.generate.routes import add_routes
 from infra.generate.smollm2 import NAME
 from renderlayer.errors import ConfigurationError
 from renderlayer.http.app import create_app
+from renderlayer.http.contain import Contain
 from renderlayer.http.serve import exit_on_signals, run
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
@@ -43,7 +44,7 @@ def serve(arguments: argparse.Namespace) -> None:
     engine.start()
     try:
         doing = f"generating with {server.names[0]}, {server.max_model_len} tokens"
-        run(app, arguments.host, arguments.port, doing, stopping=engine.abort)
+        run(Contain(app), arguments.host, arguments.port, doing, stopping=engine.abort)
     finally:
         engine.close()
 

@@ -71,7 +71,8 @@ def test_abort_bodies(service: Service) -> None:
     path = "/inference/v1/abort_requests"
     assert service.client.post(path, content=b'{"request_ids": "unknown"}').status_code == 200
     assert service.client.post(path, content=b'{"request_ids": ["a", "b"]}').content == b""
-    for content in (b"{", b"{}", b"[]"):
+    assert service.client.post(path, content=b'{"request_ids": [null, ["a"]]}').status_code == 200
+    for content in (b"{", b"{}", b"[]", b"[" * 100_000, b'{"request_ids": 5}', b'{"request_ids": {"a": "b"}}'):
         response = service.client.post(path, content=content)
         assert response.status_code == 400
         assert response.json()["error"]["type"] == "Bad Request"
