@@ -39,6 +39,13 @@ def test_status_routes(http: TestClient) -> None:
     assert http.get("/version").json()["version"].startswith("0.33.0")
 
 
+def test_the_description_of_the_api_names_every_route_once(http: TestClient) -> None:
+    paths = http.get("/openapi.json").json()["paths"]
+    assert {"get", "post"} == set(paths["/ping"])
+    names = [operation["operationId"] for path in paths.values() for operation in path.values()]
+    assert len(names) == len(set(names))
+
+
 def test_model_cards(server: Server) -> None:
     with client(server, served_model_name=["one", "two"]) as http:
         cards = http.get("/v1/models").json()["data"]

@@ -99,7 +99,8 @@ def _add_status_routes(app: FastAPI, server: Server) -> None:
         return {"object": "list", "data": [model_card(name, server) for name in server.names]}
 
     app.add_api_route("/health", health, methods=["GET"])
-    app.add_api_route("/ping", health, methods=["GET", "POST"])
+    app.add_api_route("/ping", health, methods=["GET"])
+    app.add_api_route("/ping", health, methods=["POST"])
     app.add_api_route("/load", load, methods=["GET"])
     app.add_api_route("/version", version, methods=["GET"])
     app.add_api_route("/v1/models", models, methods=["GET"])
