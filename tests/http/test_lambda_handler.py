@@ -11,6 +11,7 @@ import pytest
 from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from renderlayer.errors import ConfigurationError
 from renderlayer.http.encoding import compressed
 from renderlayer.http.lambda_handler import LambdaHandler
 from renderlayer.settings import Settings
@@ -136,6 +137,47 @@ def test_the_prefix_of_a_custom_domain_is_no_part_of_the_route(source: Any) -> N
     assert content(invoke(source("/base/echo", "{}"), settings)) == b"{}"
     assert content(invoke(source("/echo", "{}"), settings)) == b"{}"
     assert invoke(source("/basement/echo", "{}"), settings)["statusCode"] == 404
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"headers": None},
+        {"headers": {"content-type": None}},
+        {"requestContext": {}},
+        {"requestContext": None},
+        {"body": 5},
+        {"body": "\ud800"},
+        {"body": "é", "isBase64Encoded": True},
+    ],
+    ids=str,
+)
+def test_an_http_event_that_lacks_its_form_is_a_bad_request(changed: dict[str, Any]) -> None:
+    result = invoke({**http_api("/echo", "{}"), **changed})
+    json.dumps(result)
+    error = json.loads(content(result))["error"]
+    assert (result["statusCode"], error["code"], error["type"]) == (400, 400, "BadRequestError")
+    assert "malformed" in error["message"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"Records": [{"eventSource": "aws:sqs", "body": "secret"}]},
+        {"Records": [{"eventSource": "aws:s3", "s3": {"object": {"key": "secret"}}}]},
+        {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}},
+        {"requestContext": None},
+        None,
+        "text",
+        [1],
+    ],
+    ids=str,
+)
+def test_an_event_of_another_kind_fails_and_says_why(event: Any) -> None:
+    with pytest.raises(ConfigurationError, match="HTTP API, a REST API") as caught:
+        invoke(event)
+    assert "secret" not in str(caught.value)
 
 
 def test_concurrent_calls_from_many_threads() -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import gc
+import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mangum import Mangum
 from mangum.handlers.api_gateway import HTTPGateway
+from mangum.types import LambdaHandler as Source
+from starlette.responses import Response
 from starlette.types import ASGIApp, Scope
 
+from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.http.application import Application
 from renderlayer.http.bodies import Bodies
+from renderlayer.http.body import error_response
 from renderlayer.http.contain import Contain
 from renderlayer.http.exchange import THREAD, Exchange, Stream, finish
 from renderlayer.http.journal import Journal
@@ -26,6 +31,8 @@ ENVELOPE = 64 << 10
 """Bytes left for status, headers and field names around the body that a function returns."""
 LOAD_BALANCER_LIMIT = (1 << 20) - ENVELOPE
 """Bytes of body that an Application Load Balancer takes from a function (1 MB in all)."""
+
+logger = logging.getLogger(__name__)
 
 
 class _Gateway(HTTPGateway):
@@ -55,9 +62,16 @@ class LambdaHandler(Mangum):
         super().__init__(Journal(Contain(bodies), service), lifespan="off", custom_handlers=[_Gateway])
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        host = self.infer(event, context)
-        scope, exchange = host.scope, Exchange(host.body)
-        put_under(scope, self._prefix)
+        """Answer an event.
+
+        Raises:
+            ConfigurationError: it is none of HTTP; it must not look as if it had been dealt with.
+        """
+        try:
+            host, scope, body = self._read(event, context)
+        except BadRequest as error:
+            return _result(error_response(error))
+        exchange = Exchange(body)
         work = self._work(scope, exchange)
         if self._direct and self._direct.endpoint(scope):
             finish(work)
@@ -66,15 +80,46 @@ class LambdaHandler(Mangum):
         return host({"status": exchange.status, "headers": exchange.headers, "body": exchange.body})
 
     def stream(self, event: dict[str, Any], context: Any, answer: Answer) -> None:
-        """Answer an event part by part, for a runtime that sends them on."""
-        host = self.infer(event, context)
-        scope = host.scope
-        put_under(scope, self._prefix)
+        """Answer an event part by part, for a runtime that sends them on.
+
+        Raises:
+            ConfigurationError: it is none of HTTP.
+        """
+        try:
+            _, scope, body = self._read(event, context)
+        except BadRequest as error:
+            response = error_response(error)
+            answer.begin(response.status_code, response.raw_headers)
+            answer.write(bytes(response.body))
+            return
         scope[STREAMED] = True
-        stream = Stream(host.body, answer)
+        stream = Stream(body, answer)
         THREAD.loop.run(self._work(scope, stream))
         if not stream.ended:
             raise RuntimeError("the answer broke off")
+
+    def _read(self, event: dict[str, Any], context: Any) -> tuple[Source, Scope, bytes]:
+        """What an event came from, its scope and its body.
+
+        Raises:
+            ConfigurationError: the event is none of HTTP.
+            BadRequest: it lacks what its form promises; the fault's own words stay out, as they may quote the body.
+        """
+        try:
+            host = self.infer(event, context)
+        except (RuntimeError, TypeError):
+            raise ConfigurationError(
+                "This function answers requests of an HTTP API, a REST API, a function URL or a load balancer; "
+                "the event is none of them."
+            ) from None
+        try:
+            scope, body = host.scope, host.body
+        except Exception as error:
+            kind = type(error).__name__
+            logger.warning("malformed event: %s", kind)
+            raise BadRequest(f"The event of the gateway is malformed ({kind}).") from None
+        put_under(scope, self._prefix)
+        return host, scope, body
 
     async def _work(self, scope: Scope, exchange: Exchange) -> None:
         await self.app(scope, exchange.receive, exchange.send)
@@ -86,6 +131,16 @@ class LambdaHandler(Mangum):
         if "elb" in scope["aws.event"]["requestContext"]:
             return LOAD_BALANCER_LIMIT
         return self._largest - ENVELOPE if self._largest and STREAMED not in scope else None
+
+
+def _result(response: Response) -> dict[str, Any]:
+    """A result that every source of events takes."""
+    return {
+        "statusCode": response.status_code,
+        "headers": dict(response.headers),
+        "body": bytes(response.body).decode(),
+        "isBase64Encoded": False,
+    }
 
 
 def function(part: str) -> LambdaHandler:
