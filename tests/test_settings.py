@@ -63,6 +63,15 @@ def test_environment_and_settings_are_inverse() -> None:
         ("LIMIT_MM_PER_PROMPT", '{"video": {"count": -1}}'),
         ("MEDIA_IO_KWARGS", '{"image": "RGB"}'),
         ("ALLOWED_MEDIA_NETWORKS", "10.0.0.0/8,home"),
+        ("REASONING_EFFORT_MAP", '{"low": 5}'),
+        ("MAX_BODY_BYTES", "0"),
+        ("TEMPLATE_SECONDS", "nan"),
+        ("BATCH_HOURS", "inf"),
+        ("BATCH_CONCURRENCY", "0"),
+        ("SYSTEM_START_DATE", "yesterday"),
+        ("ENGINE_URL", "localhost:8081"),
+        ("ENGINE_URL", "http://["),
+        ("ROOT_PATH", "prod"),
     ],
 )
 def test_values_that_cannot_work(name: str, text: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from infra.local.batch import add_arguments as add_batch_arguments
 from renderlayer.errors import ConfigurationError
-from renderlayer.http.serve import add_arguments, exit_on_signals
+from renderlayer.http.serve import add_arguments, exit_on_signals, port_number
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,8 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_arguments(serve)
     demo = commands.add_parser("run", help="engine and gateway, and one real chat; Ctrl-C stops all")
     demo.add_argument("model", nargs="?", help="model folder or Hub id (default: a small one out of a Python package)")
-    demo.add_argument("--port", type=int, default=8080, help="port of the gateway (default: %(default)s)")
-    demo.add_argument("--engine-port", type=int, default=8081, help="port of the engine (default: %(default)s)")
+    demo.add_argument("--port", type=port_number, default=8080, help="port of the gateway (default: %(default)s)")
+    demo.add_argument("--engine-port", type=port_number, default=8081, help="port of the engine (default: %(default)s)")
     demo.add_argument("--ask", help="the chat's one message")
     demo.add_argument("--once", action="store_true", help="stop after the answer")
     batch = commands.add_parser("batch", help="run a file of requests through the batch functions")

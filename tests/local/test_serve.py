@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from infra.local.__main__ import main
 from tests.runtime import ROOT
 
 COMMANDS = ([sys.executable, "-m", "infra.local", "serve"], [sys.executable, "-m", "renderlayer.cli", "serve"])
@@ -114,3 +115,13 @@ def test_a_model_that_is_not_there(command: list[str]) -> None:
     assert done.returncode == 2
     assert "/nowhere/model" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["serve", "model"], ["run"]], ids=" ".join)
+@pytest.mark.parametrize("port", ["-1", "65536", "http"])
+def test_a_port_that_there_is_not_is_refused_by_name(
+    arguments: list[str], port: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*arguments, "--port", port])
+    assert port in capsys.readouterr().err

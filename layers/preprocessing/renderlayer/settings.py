@@ -12,9 +12,11 @@ import argparse
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
+from datetime import date
 from typing import Any
+from urllib.parse import urlsplit
 
 from renderlayer.errors import ConfigurationError
 
@@ -103,40 +105,45 @@ class Settings:
     reference_bucket: str = _row("", "bucket that holds referenced payloads")
     reference_prefix: str = _row("references", "key prefix of referenced payloads")
     reference_above: int = _row(
-        2 << 20, "auto: bytes of base64 that stay in a response, shared by its media; above: references", "int"
+        2 << 20, "auto: bytes of base64 that stay in a response, shared by its media; above: references", "int", least=0
     )
     reference_request_above: int = _row(
-        0, "bytes from which a whole rendered request is stored and answered as a request_ref; 0: never", "int"
+        0, "bytes from which a whole rendered request is stored and answered as a request_ref; 0: never", "int", least=0
     )
     reference_days: int = _row(2, "days after which the lifecycle rule removes a reference", "int", least=1)
     reference_allowed: list[str] = _row([], "bucket/prefix that the engine reads (default: the above)", "list")
     reference_model: str = _row("", "fingerprint of the packed model that the engine takes payloads of", "str")
-    reference_cache_bytes: int = _row(1 << 30, "bytes of payloads that the engine holds in memory", "int")
-    reference_seconds: float = _row(10.0, "longest time in which the engine resolves a request's references", "float")
+    reference_cache_bytes: int = _row(1 << 30, "bytes of payloads that the engine holds in memory", "int", least=0)
+    reference_seconds: float = _row(
+        10.0, "longest time in which the engine resolves a request's references", "float", least=0.01
+    )
     engine_url: str = _row("", "generate service that complete and batch call")
     engine_api_key: str = _row("", "key that the generate service asks for")
 
     batch_bucket: str = _row("", "bucket of files and batches")
     batch_split_queue: str = _row("", "URL of the queue that starts and continues the splitting of files")
     batch_work_queue: str = _row("", "URL of the queue of shards")
-    batch_concurrency: int = _row(32, "lines of a shard that are with the engine at a time", "int")
-    batch_shard_lines: int = _row(2000, "most lines a shard", "int")
-    batch_shard_bytes: int = _row(4 << 20, "bytes after which a shard ends with its line", "int")
-    batch_hours: float = _row(24.0, "hours after which a batch expires", "float")
+    batch_concurrency: int = _row(32, "lines of a shard that are with the engine at a time", "int", least=1)
+    batch_shard_lines: int = _row(2000, "most lines a shard", "int", least=1)
+    batch_shard_bytes: int = _row(4 << 20, "bytes after which a shard ends with its line", "int", least=1)
+    batch_hours: float = _row(24.0, "hours after which a batch expires", "float", least=0.01)
 
     api_key: list[str] = _row([], "keys that callers must present; none: open", "list")
     root_path: str = _row("", "path prefix, such as an API Gateway stage")
     enable_request_id_headers: bool = _row(False, "answer with X-Request-Id", "flag")
-    max_body_bytes: int = _row(32 << 20, "largest request body in bytes", "int")
-    max_response_bytes: int = _row(6 << 20, "largest answer of a function, as Lambda counts it; 0: no limit", "int")
-    max_n_sequences: int = _row(16_384, "largest n, and most choices a derender body", "int")
-    max_completion_prompts: int = _row(1_024, "most prompts a completion request", "int")
-    max_bad_words: int = _row(128, "most bad_words", "int")
-    template_seconds: float = _row(2.0, "time limit of a template that came in a request", "float")
+    max_body_bytes: int = _row(32 << 20, "largest request body in bytes", "int", least=1)
+    max_response_bytes: int = _row(
+        6 << 20, "largest answer of a function, as Lambda counts it; 0: no limit", "int", least=0
+    )
+    max_n_sequences: int = _row(16_384, "largest n, and most choices a derender body", "int", least=1)
+    max_completion_prompts: int = _row(1_024, "most prompts a completion request", "int", least=1)
+    max_bad_words: int = _row(128, "most bad_words", "int", least=0)
+    template_seconds: float = _row(2.0, "time limit of a template that came in a request", "float", least=0.01)
     fast_tokenizer_after: int | None = _row(
         None,
         "characters from which fastokens tokenizes; 0: never (default: 2048 in serve, else never)",
         "int",
+        least=0,
     )
 
     @classmethod
@@ -186,17 +193,24 @@ class Settings:
                 raise ConfigurationError(f"{row.name}: {value!r} is none of {', '.join(map(repr, choices))}")
             if least is not None and value is not None and value < least:
                 raise ConfigurationError(f"{row.name} must be at least {least}")
+        for name, check in _FORMS.items():
+            value = getattr(self, name)
+            try:
+                for text in value if isinstance(value, list) else filter(None, [value]):
+                    check(text)
+            except ValueError as error:
+                raise ConfigurationError(f"{name}: {error}") from None
         unknown = set(self.reasoning_effort_map) - set(EFFORTS)
         if unknown:
             raise ConfigurationError(f"reasoning_effort_map: unknown effort {sorted(unknown)[0]!r}")
+        if not all(isinstance(effort, str) for effort in self.reasoning_effort_map.values()):
+            raise ConfigurationError("reasoning_effort_map: an effort stands for a string")
         if self.mm_payload == "reference" and not self.reference_bucket:
             raise ConfigurationError("mm_payload: references need a bucket (reference_bucket)")
         if not all(map(_is_item_limit, self.limit_mm_per_prompt.values())):
             raise ConfigurationError("limit_mm_per_prompt: a limit is a number, or an object with a count")
         if not all(isinstance(options, dict) for options in self.media_io_kwargs.values()):
             raise ConfigurationError("media_io_kwargs: the options of a modality are an object")
-        if self.allowed_media_networks:
-            _check_networks(self.allowed_media_networks)
         return self
 
 
@@ -241,14 +255,30 @@ def _is_item_limit(limit: Any) -> bool:
     return isinstance(count, int) and count >= 0
 
 
-def _check_networks(networks: Sequence[str]) -> None:
+def _check_network(text: str) -> None:
     from ipaddress import ip_network
 
-    for network in networks:
-        try:
-            ip_network(network, strict=False)
-        except ValueError as error:
-            raise ConfigurationError(f"allowed_media_networks: {error}") from error
+    ip_network(text, strict=False)
+
+
+def _check_url(text: str) -> None:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{text!r} is no URL of the form http://HOST or https://HOST")
+
+
+def _check_path(text: str) -> None:
+    if not text.startswith("/"):
+        raise ValueError(f"{text!r} does not begin with a slash")
+
+
+_FORMS: dict[str, Callable[[str], object]] = {
+    "allowed_media_networks": _check_network,
+    "engine_url": _check_url,
+    "root_path": _check_path,
+    "system_start_date": date.fromisoformat,
+}
+"""Checks of texts, which raise ValueError."""
 
 
 def _flag_type(name: str, kind: str) -> Any:

@@ -35,7 +35,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_address(parser: argparse.ArgumentParser) -> None:
     """Add `--host` and `--port`."""
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=8000, help="port; 0 takes a free one (default: %(default)s)")
+    parser.add_argument(
+        "--port", type=port_number, default=8000, help="port; 0 takes a free one (default: %(default)s)"
+    )
+
+
+def port_number(text: str) -> int:
+    """A port of the command line."""
+    number = int(text)
+    if not 0 <= number <= 65535:
+        raise argparse.ArgumentTypeError(f"{number} is none of 0 to 65535")
+    return number
 
 
 def main(arguments: argparse.Namespace) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from renderlayer.bundle import MANIFEST, Model, open_model
 from renderlayer.errors import BadRequest, ConfigurationError, NotFound
-from renderlayer.parsers.response_template import NAMES as BY_TEMPLATE
 from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
@@ -63,8 +62,7 @@ class Server:
             ConfigurationError: there is no such model, or the settings contradict it.
         """
         server = cls(open_model(settings), settings)
-        if BY_TEMPLATE & {*server.parsers}:
-            _ = server.parser  # fails here rather than at the first answer when the model's template cannot be served
+        server._check()
         return server
 
     @cached_property
@@ -185,6 +183,14 @@ class Server:
             )
         if inside:
             raise BadRequest("Found unexpected chat template kwargs from request: chat_template")
+
+    def _check(self) -> None:
+        """Find at the start what would fail in every request that needs it."""
+        for key, value in self.sampling_defaults.items():
+            if not isinstance(value, (bool, int, float)):
+                raise ConfigurationError(f"generation config: {key} must be a number or a boolean, not {value!r}")
+        if any(self.parsers):
+            assert self.parser is not None
 
     def _generation_config(self) -> dict[str, Any]:
         choice = self.settings.generation_config
