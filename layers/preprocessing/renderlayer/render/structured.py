@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from renderlayer.errors import BadRequest
 from renderlayer.parsers.structural_tags.params import KINDS, Params, params
-from renderlayer.wire._base import Body, parse
+from renderlayer.wire._base import Body, ListOf, parse
 
 JsonObject = dict[str, Any]
 
@@ -19,7 +19,7 @@ class StructuredOutputs(Body):
 
     json_: str | JsonObject | None = Field(default=None, alias="json")
     regex: str | None = None
-    choice: list[str] | None = None
+    choice: ListOf[str] | None = None
     grammar: str | None = None
     json_object: Literal[True] | None = None
     disable_any_whitespace: bool = False
@@ -74,8 +74,8 @@ class LegacyStructuralTagResponseFormat(Body):
     model_config = ConfigDict(extra="allow")
 
     type: Literal["structural_tag"]
-    structures: list[LegacyStructuralTag]
-    triggers: list[str]
+    structures: ListOf[LegacyStructuralTag]
+    triggers: ListOf[str]
 
     def constraint(self) -> JsonObject:
         """The whole response_format, as the tag."""

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import Body
+from renderlayer.wire._base import Body, DictOf, ListOf
 from renderlayer.wire.generate import Int64, StreamOptions, check_cache_salt
 
 MmPayload = Literal["tensors", "none", "reference", "auto"]
-Stop = str | Annotated[list[str], Field(max_length=4)] | None
+Stop = str | Annotated[ListOf[str], Field(max_length=4)] | None
 
 
 class SamplingFields(Body):
@@ -25,21 +25,21 @@ class SamplingFields(Body):
     top_p: float | None = None
     top_k: int | None = None
     min_p: float | None = None
-    logit_bias: dict[str, float] | None = None
+    logit_bias: DictOf[str, float] | None = None
     max_tokens: int | None = None
     n: int = 1
     seed: Int64 | None = None
     stop: Stop = None
-    stop_token_ids: list[int] | None = None
+    stop_token_ids: ListOf[int] | None = None
     include_stop_str_in_output: bool = False
     ignore_eos: bool = False
     min_tokens: int = 0
     skip_special_tokens: bool | None = None
     spaces_between_special_tokens: bool = True
-    allowed_token_ids: list[int] | None = None
-    bad_words: list[str] = Field(default_factory=list)
+    allowed_token_ids: ListOf[int] | None = None
+    bad_words: ListOf[str] = Field(default_factory=list)
     prompt_logprobs: int | None = None
-    logprob_token_ids: list[int] | None = None
+    logprob_token_ids: ListOf[int] | None = None
     repetition_detection: dict[str, Any] | None = None
     stream_interval: int | None = None
     watermarking: dict[str, Any] | None = None
@@ -63,7 +63,7 @@ class SamplingFields(Body):
     cache_salt: str | None = None
     kv_transfer_params: dict[str, Any] | None = None
     ec_transfer_params: dict[str, Any] | None = None
-    vllm_xargs: dict[str, str | int | float | list[str | int | float]] | None = None
+    vllm_xargs: DictOf[str, str | int | float | ListOf[str | int | float]] | None = None
 
     @field_validator("n", mode="before")
     @classmethod

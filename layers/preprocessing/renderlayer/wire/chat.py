@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import Body, parse_at, refused
+from renderlayer.wire._base import Body, DictOf, ListOf, parse_at, refused
 from renderlayer.wire._sampling import MmPayload, SamplingFields
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -64,7 +64,7 @@ def _readable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return messages
 
 
-Messages = Annotated[list[dict[str, Any]], AfterValidator(_readable)]
+Messages = Annotated[ListOf[dict[str, Any]], AfterValidator(_readable)]
 """Chat messages, each of which some role's schema accepts."""
 
 
@@ -73,7 +73,7 @@ class ChatCompletionRequest(SamplingFields):
     logprobs: bool | None = False
     top_logprobs: int | None = 0
     max_completion_tokens: int | None = None
-    tools: list[ChatTool] | None = None
+    tools: ListOf[ChatTool] | None = None
     tool_choice: ToolChoice = "none"
     reasoning_effort: Effort | None = None
     include_reasoning: bool = True
@@ -81,7 +81,7 @@ class ChatCompletionRequest(SamplingFields):
     add_generation_prompt: bool = True
     continue_final_message: bool = False
     add_special_tokens: bool = False
-    documents: list[dict[str, str]] | None = None
+    documents: ListOf[DictOf[str, str]] | None = None
     chat_template: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None
     media_io_kwargs: dict[str, Any] | None = None

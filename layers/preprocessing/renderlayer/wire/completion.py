@@ -7,14 +7,15 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
+from renderlayer.wire._base import ListOf
 from renderlayer.wire._sampling import SamplingFields
 
 TokenId = Annotated[int, Field(ge=0)]
 
 
 class CompletionRequest(SamplingFields):
-    prompt: list[TokenId] | list[list[TokenId]] | str | list[str] | None = None
-    prompt_embeds: str | list[str] | None = None
+    prompt: ListOf[TokenId] | ListOf[ListOf[TokenId]] | str | ListOf[str] | None = None
+    prompt_embeds: str | ListOf[str] | None = None
     max_tokens: int | None = 16
     logprobs: int | None = None
     suffix: str | None = None

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, Field, RootModel, ValidationError, field_validator, model_validator
 
-from renderlayer.wire._base import Body, parse_at
+from renderlayer.wire._base import Body, DictOf, ListOf, parse_at
 from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.completion import CompletionRequest
 
@@ -27,13 +27,13 @@ class LogprobCandidate(Body):
 
 
 class LogprobEntry(LogprobCandidate):
-    top_logprobs: list[LogprobCandidate] = Field(default_factory=list)
+    top_logprobs: ListOf[LogprobCandidate] = Field(default_factory=list)
 
 
 class GenerateLogprobs(Body):
     """One entry a token; candidates with the sampled token first, then by rank."""
 
-    content: list[LogprobEntry] | None = None
+    content: ListOf[LogprobEntry] | None = None
 
 
 class PromptLogprob(Body):
@@ -53,7 +53,7 @@ class GenerateUsage(Body):
 class _Choice(Body):
     index: int
     stop_reason: int | str | None = None
-    token_ids: list[int] | None = None
+    token_ids: ListOf[int] | None = None
     logprobs: GenerateLogprobs | None = None
 
     @field_validator("token_ids")
@@ -82,20 +82,20 @@ class GenerateChunkChoice(_Choice):
 class _Answer(Body):
     request_id: str = Field(default_factory=lambda: uuid4().hex[:16])
     usage: GenerateUsage | None = None
-    prompt_token_ids: list[int] | None = None
+    prompt_token_ids: ListOf[int] | None = None
     metrics: dict[str, Any] | None = None
     kv_transfer_params: dict[str, Any] | None = None
     output_mode: Literal["tokens"] = "tokens"
 
 
 class GenerateResponse(_Answer):
-    choices: list[GenerateChoice]
-    prompt_logprobs: list[dict[int, PromptLogprob] | None] | None = None
+    choices: ListOf[GenerateChoice]
+    prompt_logprobs: ListOf[DictOf[int, PromptLogprob] | None] | None = None
     ec_transfer_params: dict[str, Any] | None = None
 
 
 class GenerateChunk(_Answer):
-    choices: list[GenerateChunkChoice]
+    choices: ListOf[GenerateChunkChoice]
 
 
 class DerenderStreamState(Body):
@@ -105,16 +105,16 @@ class DerenderStreamState(Body):
     understood, never written. `resume` stands in their place (see `renderlayer.derender.state`).
     """
 
-    prev_tokens: Annotated[list[str], Field(max_length=WINDOW_PIECES)] = Field(default_factory=list)
+    prev_tokens: Annotated[ListOf[str], Field(max_length=WINDOW_PIECES)] = Field(default_factory=list)
     prefix_offset: NonNegative = 0
     read_offset: NonNegative = 0
     role_sent: bool = False
-    logprob_context_token_ids: Annotated[list[int], Field(max_length=CONTEXT_TOKENS)] = Field(default_factory=list)
+    logprob_context_token_ids: Annotated[ListOf[int], Field(max_length=CONTEXT_TOKENS)] = Field(default_factory=list)
     logprob_text_offset: NonNegative = 0
-    output_token_ids: list[int] = Field(default_factory=list)
-    output_chunk_lens: list[Annotated[int, Field(gt=0)]] = Field(default_factory=list)
+    output_token_ids: ListOf[int] = Field(default_factory=list)
+    output_chunk_lens: ListOf[Annotated[int, Field(gt=0)]] = Field(default_factory=list)
     tools_streamed: bool = False
-    last_tool_call_ids: list[str] = Field(default_factory=list)
+    last_tool_call_ids: ListOf[str] = Field(default_factory=list)
     resume: Annotated[str, Field(max_length=RESUME_LENGTH)] | None = None
 
     @model_validator(mode="after")
@@ -139,7 +139,7 @@ class DerenderChatRequest(Body):
     model: str | None = None
     generate_response: GenerateResponse
     prompt_tokens: int | None = None
-    prompt_token_ids: list[TokenId] | None = None
+    prompt_token_ids: ListOf[TokenId] | None = None
     chat_request: ChatCompletionRequest | None = None
 
 
@@ -149,16 +149,16 @@ class DerenderChatStreamRequest(Body):
     generate_chunk: GenerateChunk
     stream_state: DerenderStreamState | None = None
     prompt_tokens: int | None = None
-    prompt_token_ids: list[TokenId] | None = None
+    prompt_token_ids: ListOf[TokenId] | None = None
     chat_request: ChatCompletionRequest | None = None
 
 
 class DerenderCompletionRequest(Body):
     stream: Literal[False] = False
     model: str | None = None
-    generate_responses: list[GenerateResponse]
-    prompt_tokens: list[int] | None = None
-    prompt_token_ids: list[list[TokenId] | None] | None = None
+    generate_responses: ListOf[GenerateResponse]
+    prompt_tokens: ListOf[int] | None = None
+    prompt_token_ids: ListOf[ListOf[TokenId] | None] | None = None
     completion_request: CompletionRequest | None = None
 
     @model_validator(mode="after")
@@ -179,7 +179,7 @@ class DerenderCompletionStreamRequest(Body):
     generate_chunk: GenerateChunk
     stream_state: DerenderStreamState | None = None
     prompt_tokens: int | None = None
-    prompt_token_ids: list[TokenId] | None = None
+    prompt_token_ids: ListOf[TokenId] | None = None
     completion_request: CompletionRequest | None = None
 
 
@@ -188,7 +188,7 @@ class ChatStreamPreamble(Body):
 
     model: str | None = None
     prompt_tokens: int | None = None
-    prompt_token_ids: list[TokenId] | None = None
+    prompt_token_ids: ListOf[TokenId] | None = None
     chat_request: ChatCompletionRequest | None = None
 
 
@@ -197,7 +197,7 @@ class CompletionStreamPreamble(Body):
 
     model: str | None = None
     prompt_tokens: int | None = None
-    prompt_token_ids: list[TokenId] | None = None
+    prompt_token_ids: ListOf[TokenId] | None = None
     completion_request: CompletionRequest | None = None
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from renderlayer.wire._base import Body, parse
+from renderlayer.wire._base import Body, ListOf, parse
 from renderlayer.wire.derender import RESUME_LENGTH, GenerateChunk, GenerateResponse, NonNegative, TokenId
 from renderlayer.wire.messages import MessagesRequest
 from renderlayer.wire.responses import ResponsesRequest
@@ -26,7 +26,7 @@ class EventStreamState(Body):
     """
 
     resume: Annotated[str, Field(max_length=RESUME_LENGTH)]
-    output: list[dict[str, Any]] = Field(default_factory=list)
+    output: ListOf[dict[str, Any]] = Field(default_factory=list)
 
 
 class Preamble(Body):
@@ -34,7 +34,7 @@ class Preamble(Body):
 
     model: str | None = None
     prompt_tokens: NonNegative | None = None
-    prompt_token_ids: list[TokenId] | None = None
+    prompt_token_ids: ListOf[TokenId] | None = None
 
 
 class _Whole(Body):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import INT64_MAX, INT64_MIN, Body
+from renderlayer.wire._base import INT64_MAX, INT64_MIN, Body, DictOf, ListOf
 
 CACHE_SALT_LENGTH = 128
 _SALT_FORBIDDEN = frozenset("@/\\\0")
@@ -44,16 +44,16 @@ class PlaceholderRange(Body):
 
     offset: Annotated[int, Field(ge=0)]
     length: Annotated[int, Field(gt=0)]
-    is_embed: list[bool] | None = None
+    is_embed: ListOf[bool] | None = None
 
 
 class MultiModalFeatures(Body):
     """Hashes, ranges and payloads of all items, by modality, in prompt order (wire.md 4.6)."""
 
-    mm_hashes: dict[str, list[str]]
-    mm_placeholders: dict[str, list[PlaceholderRange]]
-    kwargs_data: dict[str, list[str | None]] | None = None
-    mm_metadata: dict[str, list[str | None]] | None = None
+    mm_hashes: DictOf[str, ListOf[str]]
+    mm_placeholders: DictOf[str, ListOf[PlaceholderRange]]
+    kwargs_data: DictOf[str, ListOf[str | None]] | None = None
+    mm_metadata: DictOf[str, ListOf[str | None]] | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> MultiModalFeatures:
@@ -98,10 +98,10 @@ class GenerateRequest(Body):
     """The engine's request. Every field is described in wire.md 2.1."""
 
     request_id: str | None = None
-    token_ids: Annotated[list[int], Field(min_length=1)]
-    token_offsets: list[tuple[int, int]] | None = None
+    token_ids: Annotated[ListOf[int], Field(min_length=1)]
+    token_offsets: ListOf[tuple[int, int]] | None = None
     features: MultiModalFeatures | None = None
-    content_parts: list[dict[str, Any]] | None = None
+    content_parts: ListOf[dict[str, Any]] | None = None
     sampling_params: dict[str, Any]
     model: str | None = None
     reasoning_ended: bool | None = None

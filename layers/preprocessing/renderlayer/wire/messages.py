@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from renderlayer.wire._base import Body, refused
+from renderlayer.wire._base import Body, DictOf, ListOf, refused
 from renderlayer.wire._sampling import MmPayload
 from renderlayer.wire.generate import check_cache_salt
 
@@ -75,23 +75,23 @@ class OutputConfig(Body):
 
 class Message(Body):
     role: Literal["user", "assistant", "system"]
-    content: str | list[dict[str, Any]]
+    content: str | ListOf[dict[str, Any]]
 
 
 class MessagesRequest(Body):
     """The body of a Messages request."""
 
     model: str
-    messages: list[Message]
+    messages: ListOf[Message]
     max_tokens: int
-    system: str | list[dict[str, Any]] | None = None
-    stop_sequences: Annotated[list[str], Field(max_length=4)] | None = None
+    system: str | ListOf[dict[str, Any]] | None = None
+    stop_sequences: Annotated[ListOf[str], Field(max_length=4)] | None = None
     stream: bool | None = False
     temperature: float | None = None
     top_k: int | None = None
     top_p: float | None = None
     metadata: dict[str, Any] | None = None
-    tools: list[MessageTool] | None = None
+    tools: ListOf[MessageTool] | None = None
     tool_choice: MessageToolChoice | None = None
     thinking: Thinking | None = None
     output_config: OutputConfig | None = None
@@ -101,7 +101,7 @@ class MessagesRequest(Body):
     cache_salt: str | None = None
     kv_transfer_params: dict[str, Any] | None = None
     ec_transfer_params: dict[str, Any] | None = None
-    vllm_xargs: dict[str, str | int | float | list[str | int | float]] | None = None
+    vllm_xargs: DictOf[str, str | int | float | ListOf[str | int | float]] | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import Body, parse_at, refused
+from renderlayer.wire._base import Body, DictOf, ListOf, parse_at, refused
 from renderlayer.wire._sampling import MmPayload, Stop
 from renderlayer.wire.chat import Effort, FunctionDefinition
 from renderlayer.wire.generate import Int64, check_cache_salt
@@ -76,7 +76,7 @@ class PromptCacheOptions(Body):
 class ResponsesRequest(Body):
     """The body of a Responses request. Fields that have no effect are validated all the same."""
 
-    input: str | list[dict[str, Any]]
+    input: str | ListOf[dict[str, Any]]
     instructions: str | None = None
     model: str | None = None
     request_id: str | None = None
@@ -90,20 +90,20 @@ class ResponsesRequest(Body):
     repetition_penalty: float | None = None
     seed: Int64 | None = None
     stop: Stop = None
-    stop_token_ids: list[int] | None = None
+    stop_token_ids: ListOf[int] | None = None
     ignore_eos: bool = False
-    logit_bias: dict[str, float] | None = None
+    logit_bias: DictOf[str, float] | None = None
     skip_special_tokens: bool | None = None
     spaces_between_special_tokens: bool = True
     include_stop_str_in_output: bool = False
     watermarking: dict[str, Any] | None = None
     max_output_tokens: int | None = None
     top_logprobs: int | None = 0
-    include: list[str] | None = None
+    include: ListOf[str] | None = None
 
     text: TextConfig | None = None
     structured_outputs: dict[str, Any] | None = None
-    tools: list[dict[str, Any]] = Field(default_factory=list)
+    tools: ListOf[dict[str, Any]] = Field(default_factory=list)
     tool_choice: Literal["none", "auto", "required"] | dict[str, Any] = "auto"
     parallel_tool_calls: bool | None = True
     reasoning: Reasoning | None = None
@@ -118,13 +118,13 @@ class ResponsesRequest(Body):
     priority: Int64 = 0
     kv_transfer_params: dict[str, Any] | None = None
     ec_transfer_params: dict[str, Any] | None = None
-    vllm_xargs: dict[str, str | int | float | list[str | int | float]] | None = None
+    vllm_xargs: DictOf[str, str | int | float | ListOf[str | int | float]] | None = None
 
     store: bool | None = True
     background: bool | None = False
     previous_response_id: str | None = None
-    previous_input_messages: list[dict[str, Any]] | None = None
-    metadata: dict[str, str] | None = None
+    previous_input_messages: ListOf[dict[str, Any]] | None = None
+    metadata: DictOf[str, str] | None = None
     service_tier: Literal["auto", "default", "flex", "scale", "priority"] | None = "auto"
     max_tool_calls: int | None = None
     user: str | None = None

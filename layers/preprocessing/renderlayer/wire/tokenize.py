@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from renderlayer.wire._base import INT64_MAX, Body
+from renderlayer.wire._base import INT64_MAX, Body, ListOf
 from renderlayer.wire.chat import ChatTool, Messages
 
 
@@ -28,7 +28,7 @@ class TokenizeChatRequest(Body):
     chat_template_kwargs: dict[str, Any] | None = None
     media_io_kwargs: dict[str, Any] | None = None
     mm_processor_kwargs: dict[str, Any] | None = None
-    tools: list[ChatTool] | None = None
+    tools: ListOf[ChatTool] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -44,4 +44,4 @@ class TokenizeChatRequest(Body):
 
 class DetokenizeRequest(Body):
     model: str | None = None
-    tokens: list[Annotated[int, Field(ge=0, le=INT64_MAX)]]
+    tokens: ListOf[Annotated[int, Field(ge=0, le=INT64_MAX)]]
