@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import openai
 import pytest
 
@@ -98,6 +99,18 @@ def test_what_is_refused(deployed: Deployed) -> None:
     for fields in ({"endpoint": "/v1/embeddings"}, {"completion_window": "soon"}, {"metadata": {"a": 1}}):
         with pytest.raises(openai.BadRequestError, match=next(iter(fields))):
             create(client, file.id, **fields)
+    for metadata in ({"a": "x" * 513}, {"a" * 65: "x"}, {str(number): "x" for number in range(17)}):
+        with pytest.raises(openai.BadRequestError, match="metadata"):
+            create(client, file.id, metadata=metadata)
+    order = {"endpoint": RENDER, "completion_window": "24h", "input_file_id": file.id, "metadata": {"a": "\ud800"}}
+    answer = httpx.post(f"{client.base_url}batches", content=json.dumps(order))
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "metadata")
+    for query, named in ({"limit": "0"}, "limit"), ({"limit": "x"}, "limit"), ({"after": "\0"}, "after"):
+        with pytest.raises(openai.BadRequestError, match=named) as refused:
+            client.batches.list(extra_query=query)
+        assert (refused.value.param, refused.value.type) == (named, "invalid_request_error")
+    with pytest.raises(openai.BadRequestError, match="Too many fields"):
+        client.files.create(file=("f.jsonl", b"{}"), purpose="batch", extra_body={f"x{n}": "x" for n in range(1001)})
     for missing in ("file-", "file-abc", "nothing"):
         with pytest.raises(openai.NotFoundError, match="No such File"):
             create(client, missing)

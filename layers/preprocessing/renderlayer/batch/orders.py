@@ -13,8 +13,11 @@ from renderlayer.batch.store import Bucket
 from renderlayer.errors import BadRequest, InvalidRequest, NotFound
 
 _ID = re.compile(r"batch_[0-9a-f]{32}")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _WINDOW = re.compile(r"([1-9][0-9]{0,2})h")
 MOST_METADATA = 16
+LONGEST_KEY, LONGEST_VALUE = 64, 512
+"""Characters of metadata, as in OpenAI's API; the batch object is written anew with every step."""
 
 Json = dict[str, Any]
 
@@ -46,7 +49,11 @@ class Orders:
         if window is None:
             raise InvalidRequest("completion_window must be a number of hours, such as 24h.", "completion_window")
         if metadata is not None and not _is_metadata(metadata):
-            raise InvalidRequest(f"metadata must be at most {MOST_METADATA} pairs of texts.", "metadata")
+            raise InvalidRequest(
+                f"metadata must be at most {MOST_METADATA} pairs of texts, "
+                f"of at most {LONGEST_KEY} and {LONGEST_VALUE} characters.",
+                "metadata",
+            )
         if self.bucket.head(keys.key_of(file_id)) is None:
             raise NotFound(f"No such File object: {file_id[:100]}", "input_file_id")
         now = int(time.time())
@@ -88,7 +95,13 @@ class Orders:
         return status.update(self.bucket, batch, lambda now: status.advanced(now, "cancelling")) or before
 
     def listed(self, after: str | None) -> Iterator[Json]:
-        """Batches, newest first, those behind the batch `after`."""
+        """Batches, newest first, those behind the batch `after`.
+
+        Raises:
+            BadRequest: `after` is no batch's id.
+        """
+        if after and not _ID.fullmatch(after):
+            raise InvalidRequest("after must be the id of a batch.", "after")
         for entry in self.bucket.entries(keys.STATUSES, keys.status(after) if after else ""):
             batch = entry.key.removeprefix(keys.STATUSES).removesuffix(".json")
             found = status.read(self.bucket, batch)
@@ -101,5 +114,10 @@ def _unknown(batch: str) -> NotFound:
 
 
 def _is_metadata(value: Any) -> bool:
-    pairs = value.items() if isinstance(value, dict) else [(None, None)]
-    return len(pairs) <= MOST_METADATA and all(isinstance(text, str) for pair in pairs for text in pair)
+    if not isinstance(value, dict) or len(value) > MOST_METADATA:
+        return False
+    return all(_is_text(key, LONGEST_KEY) and _is_text(text, LONGEST_VALUE) for key, text in value.items())
+
+
+def _is_text(value: Any, longest: int) -> bool:
+    return isinstance(value, str) and len(value) <= longest and not _LONE_SURROGATE.search(value)

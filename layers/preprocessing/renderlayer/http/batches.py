@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http import HTTPStatus
 from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
+from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -17,7 +20,7 @@ from renderlayer.batch.orders import Orders
 from renderlayer.batch.store import Bucket
 from renderlayer.errors import InvalidRequest, NotImplementedHere
 from renderlayer.http.application import Application
-from renderlayer.http.body import decoded, read_body
+from renderlayer.http.body import decoded, error_response, read_body
 from renderlayer.http.complete import PATHS
 from renderlayer.http.lambda_handler import ENVELOPE, LambdaHandler
 from renderlayer.http.routes import ROUTES
@@ -33,6 +36,8 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 def create_batch_app(settings: Settings) -> Application:
     """Build the application; without a bucket every call is refused. It opens no model."""
     app = Application(settings)
+    app.add_exception_handler(HTTPStatus.BAD_REQUEST, _on_form)
+    app.add_exception_handler(RequestValidationError, _on_query)
     if settings.batch_bucket:
         bucket = Bucket(settings.batch_bucket)
         _add_files(app, Files(bucket), settings)
@@ -106,6 +111,19 @@ def _add_refusal(app: FastAPI) -> None:
     @app.api_route("/{path:path}", methods=["GET", "POST", "DELETE"])
     def refuse(path: str) -> Json:
         raise NotImplementedHere(f"This server has no bucket for batches ({PREFIX}BATCH_BUCKET).")
+
+
+async def _on_form(request: Request, error: Exception) -> Response:
+    """A form that cannot be read."""
+    assert isinstance(error, HTTPException)
+    return error_response(InvalidRequest(error.detail))
+
+
+async def _on_query(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    fault = error.errors()[0]
+    name = str(fault["loc"][-1])
+    return error_response(InvalidRequest(f"{name}: {fault['msg']}", name))
 
 
 def _page(rows: Iterator[Json], limit: int) -> Json:
