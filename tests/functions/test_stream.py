@@ -142,3 +142,14 @@ def test_a_handler_that_cannot_be_loaded_is_told_at_start() -> None:
     assert not outcome.ok
     assert outcome.value["errorType"].endswith("ConfigurationError")
     assert "/nowhere" in outcome.value["errorMessage"]
+
+
+def test_events_that_are_no_requests_are_told_apart_and_end_nothing(server: Server) -> None:
+    environment = {"RENDERLAYER_MODEL": server.settings.model, "RENDERLAYER_ENGINE_URL": "http://127.0.0.1:9"}
+    with Function("functions.stream.app.handler", environment, RUNTIME) as function:
+        malformed = function.invoke({**function_url(PATH), "headers": None})
+        assert malformed.ok, malformed.value
+        assert malformed.value["statusCode"] == 400
+        assert "malformed" in json.loads(malformed.value["body"])["error"]["message"]
+        assert not function.invoke({"Records": [{"eventSource": "aws:sqs", "body": "x"}]}).ok
+        assert function.invoke(function_url("/health", method="GET")).value["statusCode"] == 200

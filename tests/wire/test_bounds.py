@@ -22,7 +22,8 @@ def models(base: type[Body] = Body) -> Iterator[type[Body]]:
     for module in iter_modules(wire.__path__, f"{wire.__name__}."):
         import_module(module.name)
     for model in base.__subclasses__():
-        yield model
+        if model.__module__.startswith(wire.__name__):
+            yield model
         yield from models(model)
 
 
