@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import base64
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +13,16 @@ from mangum.handlers.utils import maybe_encode_body
 
 from infra.local.events import Context, answer, http_event
 from tests.events import http_api
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loop() -> Iterator[None]:
+    """The event loop that Mangum itself would leave open."""
+    made = asyncio.new_event_loop()
+    asyncio.set_event_loop(made)
+    yield
+    asyncio.set_event_loop(None)
+    made.close()
 
 
 def scope(*headers: tuple[bytes, bytes], content_type: bytes | None = b"application/json") -> dict[str, Any]:
