@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -93,6 +94,17 @@ def test_serving(command: list[str], number: int, server: Any) -> None:
         with pytest.raises(httpx.ConnectError):
             client.get("/health")
     assert "Traceback" not in "".join(started.output)
+
+
+def test_a_server_does_not_wait_for_the_body_of_a_caller_without_a_key(server: Any) -> None:
+    with running([*COMMANDS[1], server.settings.model], RENDERLAYER_API_KEY="secret") as started:
+        address = httpx.URL(started.url)
+        head = b"POST /v1/chat/completions/render HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n"
+        with socket.create_connection((address.host, address.port or 80), timeout=20) as connection:
+            connection.sendall(head + b"Content-Type: application/json\r\n\r\n{")
+            assert connection.recv(12) == b"HTTP/1.1 401"
+        keyed = {"Authorization": "Bearer secret"}
+        assert httpx.post(f"{started.url}/v1/chat/completions/render", json=CHAT, headers=keyed).status_code == 200
 
 
 def test_flags_replace_what_the_environment_says(server: Any) -> None:

@@ -43,14 +43,20 @@ class Application(FastAPI):
         for foreseen in FORESEEN:
             self.add_exception_handler(foreseen, _on_error)
         self.add_exception_handler(Exception, _on_crash)
-        self._way: ASGIApp = self._answer
-        if settings.api_key:
-            self._way = RequireKey(self._way, settings.api_key)
-        if settings.enable_request_id_headers:
-            self._way = EchoRequestId(self._way)
+        self._settings = settings
+        self._way = self._behind_keys(self._answer)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._way(scope, receive, send)
+
+    def read_with(self, bodies: Callable[[ASGIApp], ASGIApp]) -> None:
+        """Put a middleware that reads bodies in front of everything but the keys: who has none sends in vain."""
+        self._way = self._behind_keys(bodies(self._answer))
+
+    def _behind_keys(self, app: ASGIApp) -> ASGIApp:
+        if self._settings.api_key:
+            app = RequireKey(app, self._settings.api_key)
+        return EchoRequestId(app) if self._settings.enable_request_id_headers else app
 
     def endpoint(self, scope: Scope) -> Endpoint | None:
         """The endpoint that a request is for; None leaves it to FastAPI's routes."""

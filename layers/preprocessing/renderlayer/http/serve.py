@@ -63,8 +63,9 @@ def main(arguments: argparse.Namespace) -> None:
     settings = Settings.from_arguments(arguments)
     if settings.fast_tokenizer_after is None:
         settings = replace(settings, fast_tokenizer_after=LONG_TEXT)
-    app = Contain(UnderPrefix(Bodies(create_app(settings), settings.max_body_bytes), settings.root_path))
-    run(app, arguments.host, arguments.port, f"serving {settings.model}")
+    app = create_app(settings)
+    app.read_with(lambda inner: Bodies(inner, settings.max_body_bytes))
+    run(Contain(UnderPrefix(app, settings.root_path)), arguments.host, arguments.port, f"serving {settings.model}")
 
 
 def run(app: ASGIApp, host: str, port: int, doing: str, stopping: Callable[[], None] | None = None) -> None:
