@@ -47,20 +47,21 @@ def run(arguments: argparse.Namespace) -> None:
     gateway, engine = f"http://127.0.0.1:{arguments.port}", f"http://127.0.0.1:{arguments.engine_port}"
     with (
         started("engine", "infra.generate", model, name, arguments.engine_port) as ready_engine,
-        started("gateway", "infra.local", model, name, arguments.port) as ready_gateway,
+        started("gateway", "infra.local", model, name, arguments.port, "--engine-url", engine) as ready_gateway,
         httpx.Client(timeout=ANSWER_SECONDS) as client,
     ):
         ready_gateway()
         ready_engine()
         chat(client, gateway, engine, name, arguments.ask or QUESTION)
-        _say(f"\nrender and derender: {gateway}\ngenerate:            {engine}\nmodel:               {name}")
+        _say(f"\nOpenAI's API:        {gateway}/v1\nrender and derender: {gateway}")
+        _say(f"generate:            {engine}\nmodel:               {name}")
         if not arguments.once:
             _say("Ctrl-C stops everything")
             signal.pause()
 
 
 @contextmanager
-def started(title: str, module: str, model: str, name: str, port: int) -> Iterator[Callable[[], None]]:
+def started(title: str, module: str, model: str, name: str, port: int, *flags: str) -> Iterator[Callable[[], None]]:
     """A server as a child, stopped at the end; gives a function that waits until it answers.
 
     It has a session of its own, so that a Ctrl-C reaches it through `_stop` alone. Its output goes to .cache/logs.
@@ -68,7 +69,7 @@ def started(title: str, module: str, model: str, name: str, port: int) -> Iterat
     log = Path(".cache/logs") / f"{title}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     _say(f"starting the {title} (log: {log})")
-    command = [sys.executable, "-m", module, "serve", model, "--served-model-name", name, "--port", str(port)]
+    command = [sys.executable, "-m", module, "serve", model, "--served-model-name", name, "--port", str(port), *flags]
     with log.open("w") as output:
         child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
         try:

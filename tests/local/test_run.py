@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.models import make_model_folder
@@ -75,6 +76,9 @@ def test_the_demo_answers_and_a_signal_ends_all_of_it(weighted_model: Path, tmp_
         assert re.search(r"^render .* → \d+ token ids$", "".join(seen), re.M), "".join(seen)
         assert re.search(r"^derender  → ", "".join(seen), re.M)
         assert all(listens(port) for port in ports)
+        chat = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4}
+        answer = httpx.post(f"http://127.0.0.1:{ports[0]}/v1/chat/completions", json=chat, timeout=60)
+        assert answer.json()["usage"]["completion_tokens"] == 4
         demo.send_signal(signal.SIGINT)
         rest = demo.stdout.read()
         assert demo.wait(60) == 0, rest
