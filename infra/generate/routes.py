@@ -39,7 +39,7 @@ def add_routes(app: FastAPI, engine: Engine, options: Options) -> None:
     """Add the engine's routes to an application."""
 
     async def generate(request: Request) -> Response:
-        require_json(request)
+        require_json(request.scope)
         body = parse(GenerateRequest, decoded(await read_body(request.scope, request.receive, LARGEST_BODY)))
         params = sampling_params(body, engine.server)
         check(body, params, engine.server, options)

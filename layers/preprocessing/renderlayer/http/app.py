@@ -17,6 +17,7 @@ from renderlayer.http.body import (
     EVENT_STREAM,
     decoded,
     dumped_fast,
+    header,
     json_response,
     media_type,
     read_body,
@@ -62,13 +63,13 @@ def create_app(
 
 def _endpoint(route: Route, server: Server) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        if route.stream is not None and media_type(request) == EVENT_STREAM:
+        if route.stream is not None and media_type(request.scope) == EVENT_STREAM:
             from renderlayer.http.streams import derendered_stream
 
             return await derendered_stream(request, route.stream, server, route.named_events)
-        require_json(request)
+        require_json(request.scope)
         body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
-        header_id = request.headers.get("x-request-id")
+        header_id = header(request.scope, b"x-request-id")
 
         def work() -> bytes:
             answer = route.work(decoded(body), server, header_id)

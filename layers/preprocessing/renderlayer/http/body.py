@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import orjson
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope
 
@@ -20,14 +19,14 @@ DRAINED = 4
 """How many times the limit of an oversized body is read and dropped, so that its sender gets to read the answer."""
 
 
-def media_type(request: Request) -> str:
+def media_type(scope: Scope) -> str:
     """The Content-Type without its parameters, in lower case."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
 
 
-def require_json(request: Request) -> None:
+def require_json(scope: Scope) -> None:
     """Refuse everything that does not say it is JSON; the reference answers 400, not 415 (wire.md 1.4)."""
-    if media_type(request) != JSON:
+    if media_type(scope) != JSON:
         raise ValidationFailed("1 validation error:\n  Unsupported Media Type: Only 'application/json' is allowed")
 
 

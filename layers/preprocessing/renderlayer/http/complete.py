@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from renderlayer.http.application import Endpoint
-from renderlayer.http.body import decoded, json_response, read_body, require_json
+from renderlayer.http.body import decoded, header, json_response, read_body, require_json
 from renderlayer.http.counts import count_tokens
 from renderlayer.http.streams import event_stream
 from renderlayer.http.threads import aside
@@ -48,9 +48,9 @@ def complete_endpoints(server: Server, engine: Engine) -> dict[str, Endpoint]:
 
 def _endpoint(door: FrontDoor, server: Server, engine: Engine) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        require_json(request)
+        require_json(request.scope)
         body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
-        header_id = request.headers.get("x-request-id")
+        header_id = header(request.scope, b"x-request-id")
         answer = await aside(request.scope, lambda: _first(door.complete(decoded(body), server, engine, header_id)))
         if isinstance(answer, dict):
             count_tokens(request.scope, answer)

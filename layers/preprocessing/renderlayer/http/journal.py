@@ -41,7 +41,7 @@ class Journal:
     def __init__(self, app: ASGIApp, service: str) -> None:
         self._app = app
         self._service = service
-        self._logger = Logger(service=NAMESPACE, location=None)
+        self._keys = Logger(service=NAMESPACE, location=None).registered_formatter
         self._cold = True
         self._lock = threading.Lock()
 
@@ -50,11 +50,11 @@ class Journal:
         answer = _Watch(send)
         ids = request_ids(scope)
         scope[COUNTS] = {}
-        self._logger.thread_safe_append_keys(**ids)
+        self._keys.thread_safe_append_keys(**ids)
         try:
             await self._app(scope, receive, answer)
         finally:
-            self._logger.thread_safe_clear_keys()
+            self._keys.thread_safe_clear_keys()
         milliseconds = (time.perf_counter() - began) * 1e3
         self._write(scope, ids, answer, milliseconds)
 
