@@ -65,12 +65,10 @@ class Gateway:
 
 
 def load_handlers(template: Template) -> dict[str, Handler]:
-    """Import the handlers as Lambda does at a cold start; each reads its settings from the environment.
+    """Import the handlers that routes lead to, as Lambda does at a cold start: each reads the environment's settings.
 
     Raises:
         ConfigurationError: the settings or the model cannot work.
     """
-    return {
-        name: getattr(import_module(function.module), function.attribute)
-        for name, function in template.functions.items()
-    }
+    functions = {name: template.functions[name] for name in template.routes.values()}
+    return {name: getattr(import_module(function.module), function.attribute) for name, function in functions.items()}

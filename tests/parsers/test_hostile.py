@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,6 +11,7 @@ from hypothesis import strategies as st
 from renderlayer.errors import BadRequest
 from renderlayer.parsers import REASONING_PARSERS, TOOL_PARSERS, Parser, Piece
 from tests.parsers.examples import TOOL_EXAMPLES
+from tests.parsers.hostility import assert_refused_or_harmless, seconds, tampered
 from tests.parsers.support import Words, asking, markers_of, opened, pieces
 
 SIZE = 12_000
@@ -24,16 +22,6 @@ STATED = ["hermes", "qwen3_coder", "glm45", "kimi_k2", "pythonic", "gemma4", "op
 def repeated(part: str, size: int, words: Words) -> list[Piece]:
     tokens = pieces(part, words, (3,))
     return tokens * (size // len(part))
-
-
-def seconds(action: Callable[[], object]) -> float:
-    """Processor time of the quickest of three."""
-    taken = []
-    for _ in range(3):
-        begun = time.process_time()
-        action()
-        taken.append(time.process_time() - begun)
-    return min(taken)
 
 
 @pytest.mark.parametrize(("tool", "reasoning"), FORMATS)
@@ -108,38 +96,10 @@ def test_the_state_of_another_parser_is_refused() -> None:
     assert hermes.feed(state, [])[0] == []
 
 
-ANY_JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-5, 5)
-    | st.sampled_from(["", "content", "arguments", "\ud800", "[" * 9_000]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["a", "phase"]), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, item in items for place in places(item, (*path, key)))]
-
-
 @pytest.mark.parametrize("name", STATED)
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(data=st.data())
 def test_a_tampered_state_is_refused_or_harmless(name: str, data: st.DataObject) -> None:
     parser, state = mid_call(name)
-    tampered = json.loads(json.dumps(state))
-    *path, last = data.draw(st.sampled_from([place for place in places(tampered) if place]))
-    holder = tampered
-    for key in path:
-        holder = holder[key]
-    if data.draw(st.booleans()):
-        holder[last] = data.draw(ANY_JSON)
-    else:
-        del holder[last]
 
-    try:
-        _, after = parser.feed(tampered, [(1, "x"), (2, '"}]'), (3, "</")])
-        parser.finish(after)
-    except BadRequest as error:
-        assert error.message.startswith("invalid stream_state")
+    assert_refused_or_harmless(parser, tampered(state, data))

@@ -12,15 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.parsers import Answer, Call, Parser
-from renderlayer.parsers.response_template.delimiters import Watch
-from renderlayer.parsers.response_template.patterns import PatternError, read_pattern
 from renderlayer.parsers.resumable import HOLD_LIMIT
 from tests.parsers.examples import CALLS
+from tests.parsers.hostility import assert_refused_or_harmless, seconds, tampered
 from tests.parsers.support import TOOLS_GIVEN, Words, asking, opened, pieces, streamed, told
 from tests.parsers.templates import EXAMPLES, LINES, LISTED, MARKERS, NOTATION, OBJECTS, TAGS, TEMPLATES
-from tests.parsers.test_hostile import ANY_JSON, places, seconds
 from tests.parsers.test_laws import BITS, FRAME
 
 LAW = settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
@@ -265,91 +262,7 @@ def test_an_answer_goes_on_where_its_prompt_stops() -> None:
     assert [(made.name, made.arguments) for made in call] == [("search", '{"q": "x"}')]
 
 
-# --- what is refused ---------------------------------------------------------------------------------------------
-
-
-def without(kind: str) -> dict[str, Any]:
-    return {**OBJECTS, "fields": {name: field for name, field in OBJECTS["fields"].items() if name != kind}}
-
-
-def with_field(kind: str, **changes: Any) -> dict[str, Any]:
-    fields = {**OBJECTS["fields"], kind: {**OBJECTS["fields"][kind], **changes}}
-    return {**OBJECTS, "fields": fields}
-
-
-@pytest.mark.parametrize(
-    ("tool", "reasoning", "template", "message"),
-    [
-        ("hf", "qwen3", OBJECTS, "--reasoning-parser qwen3 and --tool-call-parser hf cannot be combined"),
-        ("hermes", "beam", OBJECTS, "--reasoning-parser beam and --tool-call-parser hermes cannot be combined"),
-        ("beam", "hf", OBJECTS, "--reasoning-parser hf and --tool-call-parser beam cannot be combined"),
-        ("openai", "hf", OBJECTS, "--reasoning-parser hf and --tool-call-parser openai cannot be combined"),
-        ("hf", None, {}, "The hf parser requires `response_template` metadata"),
-        (None, "beam", {}, "The beam parser requires `response_template` metadata"),
-        ("hf", "hf", without("thinking"), "--reasoning-parser hf requires .* thinking field"),
-        ("beam", "beam", without("tool_calls"), "--tool-call-parser beam requires .* tool_calls field"),
-        ("hf", None, {"fields": {}}, "Invalid response_template metadata: the fields must be among"),
-        ("hf", None, {**OBJECTS, "fields": {"reasoning_content": {}}}, "not reasoning_content"),
-        ("hf", None, {**OBJECTS, "version": 2}, "unsupported version 2"),
-        ("hf", None, {**OBJECTS, "end_anchor": "x"}, "unknown keys end_anchor"),
-        ("hf", None, {**OBJECTS, "start_anchor": None}, "start_anchor or start_anchor_pattern is missing"),
-        ("hf", None, {**OBJECTS, "start_anchor_pattern": "x"}, "both start_anchor and start_anchor_pattern"),
-        ("hf", None, with_field("thinking", content="json"), "only plain text can be streamed"),
-        ("hf", None, with_field("thinking", open=""), "open must be a text or a list of texts"),
-        ("hf", None, with_field("content", close_pattern=r"\s*"), "a delimiter may match nothing"),
-        ("hf", None, with_field("tool_calls", open_pattern="(?<=x)<do>"), r"\(\?<= cannot be told in a stream"),
-        ("hf", None, with_field("tool_calls", content="text"), "content must be one of json"),
-        ("hf", None, with_field("tool_calls", transform={"a": 1}), "transform must give function.name"),
-        ("hf", None, with_field("tool_calls", content="xml-inline"), "this transform of xml-inline"),
-    ],
-)
-def test_the_start_is_refused(tool: str | None, reasoning: str | None, template: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        opened(tool, reasoning, tokens=[], template=template)
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        *("(", ")", "a)", "[", "*", "a**", "(a*)*", "(?:a+|b)+", "x{300}", "x{2,1}", "(?P<a>x", "\\", r"\x1", "[z-a]"),
-        *(r"\1", r"\bx", "^x", "(?i)x", "(?<=a)x", ".*.*.*.*.*.*.*.*.*", "(?P<a>x)(?P<a>y)", "(" * 100, 7, None),
-    ],
-)
-def test_patterns_that_cannot_be_told_in_a_stream_are_refused(pattern: Any) -> None:
-    with pytest.raises(PatternError):
-        read_pattern(pattern)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text", "spans"),
-    [
-        (r"a(?:b+c|b)", "abbab", [(0, 2), (3, 5)]),
-        (r"a(?:b+c|b)", "abbc", [(0, 4)]),
-        (r"\s*<x>", "a \n <x>b <x", [(1, 7)]),
-        (r"<x>(?!!)", "<x>!<x>a<x>", [(4, 7), (8, 11)]),
-        (r"[^]<]+>|\[", "ab>[", [(0, 3), (3, 4)]),
-        (r"x(?=y)", "xyx", [(0, 1)]),
-        (r"x$", "x\nx\n", [(2, 3)]),
-        (r"\x41{2}\u00e9?|\.", "AAé.A", [(0, 3), (3, 4)]),
-    ],
-)
-def test_delimiters_are_found_at_the_same_places_wherever_the_text_is_cut(
-    pattern: str, text: str, spans: list[tuple[int, int]]
-) -> None:
-    watch = Watch([read_pattern(pattern)])
-
-    for size in (1, 2, 3, len(text)):
-        found, start, end = [], 0, 0
-        while start < len(text):
-            end = min(len(text), end + size)
-            final = end == len(text)
-            place = watch.find(text[:end], start, final)
-            while not isinstance(place, int):
-                found.append(place.match.span())
-                start = place.match.end()
-                place = watch.find(text[:end], start, final)
-            start = len(text) if final else place
-        assert found == spans
+# --- what is hostile ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -372,18 +285,6 @@ def test_own_markers_take_linear_time(name: str) -> None:
 def test_a_tampered_state_is_refused_or_harmless(name: str, data: st.DataObject) -> None:
     parser = by_template(TEMPLATES[name])
     text = EXAMPLES[name][: data.draw(st.integers(1, len(EXAMPLES[name])))]
-    state = json.loads(json.dumps(parser.feed(parser.start(asking()), [(0, text)])[1]))
-    *path, last = data.draw(st.sampled_from([place for place in places(state) if place]))
-    holder = state
-    for key in path:
-        holder = holder[key]
-    if data.draw(st.booleans()):
-        holder[last] = data.draw(ANY_JSON)
-    else:
-        del holder[last]
+    _, state = parser.feed(parser.start(asking()), [(0, text)])
 
-    try:
-        _, after = parser.feed(state, [(1, "x"), (2, '"}]'), (3, "</")])
-        parser.finish(after)
-    except BadRequest as error:
-        assert error.message.startswith("invalid stream_state")
+    assert_refused_or_harmless(parser, tampered(state, data))

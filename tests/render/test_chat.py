@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from renderlayer.errors import BadRequest, ConfigurationError, NotFound, RenderLayerError, ValidationFailed
+from renderlayer.errors import BadRequest, NotFound, RenderLayerError, ValidationFailed
 from renderlayer.render.chat import render_chat
 from renderlayer.render.server import Server
 from renderlayer.wire._base import parse
@@ -334,21 +334,3 @@ def test_server_defaults_for_template_kwargs_can_be_overridden(server: Server) -
 
 def test_generation_config_vllm_means_no_defaults(server: Server) -> None:
     assert render(with_settings(server, generation_config="vllm"))["sampling_params"]["temperature"] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"reasoning_parser": "nope"}, "nope"),
-        ({"tool_call_parser": "nope", "enable_auto_tool_choice": True}, "nope"),
-        ({"generation_config": "/nowhere"}, "generation_config"),
-        ({"override_generation_config": {"temperature": "hot"}}, "temperature"),
-    ],
-    ids=str,
-)
-def test_settings_that_no_request_survives_are_found_when_the_model_is_opened(
-    server: Server, changes: dict[str, Any], named: str
-) -> None:
-    Server.open(server.settings)
-    with pytest.raises(ConfigurationError, match=named):
-        Server.open(replace(server.settings, **changes))

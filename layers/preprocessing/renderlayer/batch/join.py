@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote_plus
 
 import orjson
 
@@ -163,5 +162,4 @@ class Joiner:
 
 def _meant(message: Json) -> set[str]:
     """The batches whose parts, manifests or uploads an event of S3 tells of."""
-    records = message.get("Records", ())  # a test event of S3 has none
-    return {keys.batch_of(unquote_plus(record["s3"]["object"]["key"])) for record in records}
+    return {keys.batch_of(key) for key in keys.in_event(message)}

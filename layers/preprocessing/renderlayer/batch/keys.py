@@ -18,6 +18,8 @@ import base64
 import binascii
 import hashlib
 import os
+from typing import Any
+from urllib.parse import unquote_plus
 
 from renderlayer.errors import NotFound
 
@@ -57,6 +59,11 @@ def part(batch: str, shard: int) -> str:
 
 def manifest(batch: str) -> str:
     return parts(batch) + MANIFEST
+
+
+def in_event(message: dict[str, Any]) -> list[str]:
+    """Keys of the objects that an event of S3 tells of; its test event tells of none."""
+    return [unquote_plus(record["s3"]["object"]["key"]) for record in message.get("Records", ())]
 
 
 def upload(batch: str) -> str:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import unquote_plus
 
 import orjson
 
@@ -63,8 +62,7 @@ class Splitter:
         """The files, each from where it is to be split on."""
         if "split" in message:
             yield Split.read(message)
-        for record in message.get("Records", ()):  # a test event of S3 has none
-            key = unquote_plus(record["s3"]["object"]["key"])
+        for key in keys.in_event(message):
             begun = self._ordered(key) if key.endswith(keys.ORDER) else self._dropped(key)
             if begun is not None:
                 yield begun

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote_plus
 
 from renderlayer.batch import keys
 from renderlayer.batch.join import Joiner
@@ -30,9 +29,5 @@ class Undertaker:
         """
         if "shard" in message:
             return [self.worker.abandon(message)]
-        return (self.joiner if _is_of_parts(message) else self.splitter).abandon(message)
-
-
-def _is_of_parts(message: Json) -> bool:
-    records = message.get("Records", ())
-    return any(unquote_plus(record["s3"]["object"]["key"]).startswith(keys.PARTS) for record in records)
+        of_parts = any(key.startswith(keys.PARTS) for key in keys.in_event(message))
+        return (self.joiner if of_parts else self.splitter).abandon(message)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import zlib
 from collections.abc import Mapping
 from functools import lru_cache
@@ -25,7 +24,7 @@ from renderlayer.derender.options import NO_REQUEST, Options
 from renderlayer.errors import BadRequest
 from renderlayer.render.server import Server
 from renderlayer.wire._base import Body
-from renderlayer.wire._json import compact
+from renderlayer.wire._json import compact, read
 from renderlayer.wire.derender import RESUME_LENGTH, WINDOW_PIECES, NonNegative
 
 VERSION = "1."
@@ -119,7 +118,7 @@ def _inside(packed: bytes, form: type[R]) -> R:
     inflate = zlib.decompressobj(wbits=-15, zdict=_KNOWN)
     try:
         inside = inflate.decompress(packed, INFLATED_BYTES)
-        return form.model_validate(json.loads(inside.decode()))
+        return form.model_validate(read(inside))
     except (zlib.error, ValueError, RecursionError, ValidationError):
         raise BadRequest("invalid stream_state: resume is malformed") from None
 

@@ -16,7 +16,6 @@ from renderlayer.http.application import Application, Endpoint
 from renderlayer.http.body import (
     EVENT_STREAM,
     decoded,
-    dumped_fast,
     header,
     json_response,
     media_type,
@@ -28,7 +27,7 @@ from renderlayer.http.routes import ROUTES, Route
 from renderlayer.http.threads import aside
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
-from renderlayer.wire._json import dumped
+from renderlayer.wire._json import dumped, dumped_fast
 
 REFERENCE_VERSION = "0.33.0"
 PARTS = ("render", "derender", "complete")

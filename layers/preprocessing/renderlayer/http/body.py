@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope
 
 from renderlayer.errors import BadRequest, PayloadTooLarge, RenderLayerError, ValidationFailed
 from renderlayer.wire._base import malformed
-from renderlayer.wire._json import dumped, dumped_lenient, read
+from renderlayer.wire._json import dumped_lenient, read
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
@@ -100,14 +99,6 @@ def decoded(body: bytes) -> Any:
         raise BadRequest("The request body is nested too deeply.") from None
     except ValueError:  # a number of more digits than Python reads
         raise malformed(0, "a number is too long") from None
-
-
-def dumped_fast(value: Any) -> bytes:
-    """Compact JSON as orjson writes it, which render's answers use; integers over 64 bits go the slow way."""
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        return dumped(value)
 
 
 def json_response(content: bytes, status: int = 200) -> Response:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from starlette.types import Message
-
-if TYPE_CHECKING:
-    from renderlayer.http.runtime import Answer
 
 
 class _Loop:
@@ -34,15 +31,46 @@ class _Thread(threading.local):
 THREAD = _Thread()
 
 
-class Exchange:
-    """One request and its answer. Mangum's own cycle makes a queue, a buffer and log records for each."""
+class Sink(Protocol):
+    """Where an answer goes."""
 
-    def __init__(self, body: bytes) -> None:
+    def begin(self, status: int, headers: list[list[bytes]]) -> None:
+        """Take status and headers."""
+
+    def write(self, part: bytes) -> None:
+        """Take a part of the body."""
+
+
+class Collected:
+    """An answer that is collected."""
+
+    def __init__(self) -> None:
         self.status = 500
         self.headers: list[list[bytes]] = []
-        self.body = b""
         self._parts: list[bytes] = []
+
+    def begin(self, status: int, headers: list[list[bytes]]) -> None:
+        self.status, self.headers = status, headers
+
+    def write(self, part: bytes) -> None:
+        self._parts.append(part)
+
+    @property
+    def body(self) -> bytes:
+        """What has come of the body."""
+        return b"".join(self._parts)
+
+
+class Exchange:
+    """One request and its answer. Mangum's own cycle makes a queue, a buffer and log records for each.
+
+    Attributes:
+        ended: the answer is complete.
+    """
+
+    def __init__(self, body: bytes, answer: Sink) -> None:
         self.ended = False
+        self._answer = answer
         self._request: Message | None = {"type": "http.request", "body": body, "more_body": False}
         self._disconnected: asyncio.Future[Message] | None = None
 
@@ -55,34 +83,15 @@ class Exchange:
         return await asyncio.shield(self._disconnected)
 
     async def send(self, message: Message) -> None:
+        """Pass a message of the answer on."""
         if message["type"] == "http.response.start":
-            self.status, self.headers = message["status"], message.get("headers", [])
+            self._answer.begin(message["status"], message.get("headers", []))
             return
-        self._parts.append(message.get("body", b""))
+        self._answer.write(message.get("body", b""))
         if not message.get("more_body", False):
-            self.body = b"".join(self._parts)
-            self._end()
-
-    def _end(self) -> None:
-        self.ended = True
-        if self._disconnected is not None:
-            self._disconnected.set_result({"type": "http.disconnect"})
-
-
-class Stream(Exchange):
-    """One request whose answer is passed on as it comes."""
-
-    def __init__(self, body: bytes, answer: Answer) -> None:
-        super().__init__(body)
-        self._answer = answer
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self._answer.begin(message["status"], message.get("headers", ()))
-        else:
-            self._answer.write(message.get("body", b""))
-            if not message.get("more_body", False):
-                self._end()
+            self.ended = True
+            if self._disconnected is not None:
+                self._disconnected.set_result({"type": "http.disconnect"})
 
 
 def finish(work: Coroutine[Any, Any, None]) -> None:

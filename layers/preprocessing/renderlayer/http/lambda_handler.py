@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mangum import Mangum
 from mangum.handlers.api_gateway import HTTPGateway
@@ -18,14 +18,11 @@ from renderlayer.http.application import Application
 from renderlayer.http.bodies import Bodies
 from renderlayer.http.body import error_response
 from renderlayer.http.contain import Contain
-from renderlayer.http.exchange import THREAD, Exchange, Stream, finish
+from renderlayer.http.exchange import THREAD, Collected, Exchange, Sink, finish
 from renderlayer.http.journal import Journal
 from renderlayer.http.prefix import put_under
 from renderlayer.http.threads import STREAMED
 from renderlayer.settings import Settings
-
-if TYPE_CHECKING:
-    from renderlayer.http.runtime import Answer
 
 ENVELOPE = 64 << 10
 """Bytes left for status, headers and field names around the body that a function returns."""
@@ -71,15 +68,15 @@ class LambdaHandler(Mangum):
             host, scope, body = self._read(event, context)
         except BadRequest as error:
             return _result(error_response(error))
-        exchange = Exchange(body)
-        work = self._work(scope, exchange)
+        answer = Collected()
+        work = self._work(scope, Exchange(body, answer))
         if self._direct and self._direct.endpoint(scope):
             finish(work)
         else:
             THREAD.loop.run(work)
-        return host({"status": exchange.status, "headers": exchange.headers, "body": exchange.body})
+        return host({"status": answer.status, "headers": answer.headers, "body": answer.body})
 
-    def stream(self, event: dict[str, Any], context: Any, answer: Answer) -> None:
+    def stream(self, event: dict[str, Any], context: Any, answer: Sink) -> None:
         """Answer an event part by part, for a runtime that sends them on.
 
         Raises:
@@ -89,13 +86,13 @@ class LambdaHandler(Mangum):
             _, scope, body = self._read(event, context)
         except BadRequest as error:
             response = error_response(error)
-            answer.begin(response.status_code, response.raw_headers)
+            answer.begin(response.status_code, [[*pair] for pair in response.raw_headers])
             answer.write(bytes(response.body))
             return
         scope[STREAMED] = True
-        stream = Stream(body, answer)
-        THREAD.loop.run(self._work(scope, stream))
-        if not stream.ended:
+        exchange = Exchange(body, answer)
+        THREAD.loop.run(self._work(scope, exchange))
+        if not exchange.ended:
             raise RuntimeError("the answer broke off")
 
     def _read(self, event: dict[str, Any], context: Any) -> tuple[Source, Scope, bytes]:

@@ -14,7 +14,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from importlib import import_module
@@ -61,7 +61,7 @@ class Answer:
         self._path = f"{RUNTIME}/invocation/{request_id}"
         self._begun = False
 
-    def begin(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    def begin(self, status: int, headers: Iterable[Sequence[bytes]]) -> None:
         """Send status and headers."""
         pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]
         head = {

@@ -7,10 +7,10 @@ import math
 import re
 from typing import ClassVar
 
-from renderlayer.parsers.resumable import HOLD_LIMIT, Resumable
+from renderlayer.parsers.brackets import DEEPEST, Brackets
+from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.schema import quoted
 
-_DEEPEST = 256
 _SPACE = re.compile(r"\s*+")
 _WORD = re.compile(r"""[^\s,:()\[\]{}'"]*+""")
 _ESCAPE = (
@@ -27,7 +27,7 @@ _QUOTABLE = "\\'\""
 _CONSTANTS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
 
 
-class PythonValue(Resumable):
+class PythonValue(Brackets):
     """Converts one value at a time.
 
     Memory: the open brackets, the quote of the open string, whether a comma is due before what comes next, and whether
@@ -73,7 +73,7 @@ class PythonValue(Resumable):
             space = _SPACE.match(text, position)
             return space.end() if space else position
         if character in "'\"":
-            self._separate(out)
+            self.separate(out)
             out.append('"')
             self.quote = character
             return position + 1
@@ -85,27 +85,18 @@ class PythonValue(Resumable):
             return self._punctuate(character, position, out)
         return self._word(text, position, final, out)
 
-    def _separate(self, out: list[str]) -> None:
-        if self.comma:
-            out.append(", ")
-            self.comma = False
-
     def _open(self, character: str, position: int, out: list[str]) -> int:
-        if len(self.stack) == _DEEPEST:
+        if len(self.stack) == DEEPEST:
             self.stack = ""
             return position
-        self._separate(out)
-        self.stack += character
+        self.push(character, out)
         self.key = character == "{"
-        out.append("{" if self.key else "[")
         return position + 1
 
     def _close(self, position: int, out: list[str]) -> int:
         if not self.stack:
             return position
-        out.append("}" if self.stack[-1] == "{" else "]")
-        self.stack = self.stack[:-1]
-        self.comma = True
+        self.pop(out)
         return position + 1
 
     def _punctuate(self, character: str, position: int, out: list[str]) -> int:
@@ -124,7 +115,7 @@ class PythonValue(Resumable):
         end = match.end() if match else position + 1
         if end == len(text) and not final and stop < position + HOLD_LIMIT:
             return ~position
-        self._separate(out)
+        self.separate(out)
         word = text[position:end]
         out.append(json.dumps(word, ensure_ascii=False) if self.key else bare_word(word))
         self.comma = True

@@ -43,6 +43,14 @@ def dumped(value: Any) -> bytes:
         raise BadRequest(str(error)) from None
 
 
+def dumped_fast(value: Any) -> bytes:
+    """Compact JSON as orjson writes it, which render's answers use; integers over 64 bits go the slow way."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return dumped(value)
+
+
 def dumped_lenient(value: Any) -> bytes:
     """Like `dumped`, but what cannot be encoded is escaped: an error text may quote the client's input."""
     return _ENCODER.encode(value).encode("utf-8", "backslashreplace")

@@ -160,7 +160,4 @@ def _value_parser(given: Any) -> tuple[bool, str]:
 
 def captures(node: Node, name: str) -> bool:
     """Whether the pattern has a group of that name."""
-    if isinstance(node, Capture) and node.name == name:
-        return True
-    inner = getattr(node, "part", None) or getattr(node, "parts", None) or getattr(node, "ways", ())
-    return any(captures(part, name) for part in (inner if isinstance(inner, tuple) else (inner,)))
+    return (isinstance(node, Capture) and node.name == name) or any(captures(part, name) for part in node.inner)

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
+from renderlayer.parsers.brackets import DEEPEST, Brackets
 from renderlayer.parsers.json_scan import after_space
 from renderlayer.parsers.response_template.calls import CallFormat
-from renderlayer.parsers.resumable import HOLD_LIMIT, Resumable
+from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.schema import quoted, to_json
 
-_DEEPEST = 256
 _PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _INSIDE = re.compile(rf'(?:[^"\\]++|\\(?:[^u]|u(?![dD][89abAB])[0-9a-fA-F]{{4}}|{_PAIR}))*+', re.DOTALL)
 _UNFINISHED = re.compile(
@@ -23,7 +23,7 @@ _SIMPLE = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _PLAIN_QUOTE = '"'
 
 
-class JsonValue(Resumable):
+class JsonValue(Brackets):
     """Converts one value at a time. A value that is a string as a whole is given out without its quotes.
 
     Memory: the open brackets, what ends the open string, how it is given out, whether a comma is due before what comes
@@ -88,19 +88,12 @@ class JsonValue(Resumable):
                 return ~position
         return self._bare(text, position, final, out)
 
-    def _separate(self, out: list[str]) -> None:
-        if self.comma:
-            out.append(", ")
-            self.comma = False
-
     def _open(self, character: str, position: int, out: list[str]) -> int:
-        if len(self.stack) == _DEEPEST:
+        if len(self.stack) == DEEPEST:
             self.stack, self.comma = "", True
             return position
-        self._separate(out)
-        self.stack += character
+        self.push(character, out)
         self.key_due = character == "{"
-        out.append(character)
         return position + 1
 
     def _close(self, position: int, out: list[str]) -> int:
@@ -108,8 +101,7 @@ class JsonValue(Resumable):
         self.comma, self.key_due = True, False
         if not self.stack:
             return position
-        out.append("}" if self.stack[-1] == "{" else "]")
-        self.stack = self.stack[:-1]
+        self.pop(out)
         return position + 1
 
     def _bare(self, text: str, position: int, final: bool, out: list[str]) -> int:
@@ -119,7 +111,7 @@ class JsonValue(Resumable):
         end = max(word.end() if word else position, position + 1)
         if end == len(text) and not final and stop < position + HOLD_LIMIT:
             return ~position
-        self._separate(out)
+        self.separate(out)
         if self.key_due:
             self._write_key(text[position:end], out)
         else:
@@ -134,7 +126,7 @@ class JsonValue(Resumable):
         out.append(json.dumps(key, ensure_ascii=False) + ": ")
 
     def _begin_string(self, quote: str, out: list[str], types: Mapping[str, str]) -> None:
-        self._separate(out)
+        self.separate(out)
         self.quote = quote
         if self.key_due:
             self.mode = "key"

@@ -25,6 +25,11 @@ class Node(ABC):
     least: int
     reach: int
 
+    @property
+    def inner(self) -> tuple[Node, ...]:
+        """The nodes that it is made of."""
+        return ()
+
     @abstractmethod
     def full(self, named: bool = False) -> str:
         """The expression of a match; with `named`, captures are groups of their name."""
@@ -71,6 +76,10 @@ class Series(Node):
         self.reach = sum(part.reach for part in parts)
 
     @property
+    def inner(self) -> tuple[Node, ...]:
+        return self.parts
+
+    @property
     def core(self) -> Node:
         """What remains without a run of one kind of characters at the beginning."""
         first = self.parts[0] if self.parts else None
@@ -100,6 +109,10 @@ class Choice(Node):
         self.least = min(way.least for way in ways)
         self.reach = max(way.reach for way in ways)
 
+    @property
+    def inner(self) -> tuple[Node, ...]:
+        return self.ways
+
     def full(self, named: bool = False) -> str:
         return f"(?:{'|'.join(way.full(named) for way in self.ways)})"
 
@@ -124,6 +137,10 @@ class Repeat(Node):
         self.least = least * part.least
         self.reach = most * part.reach
 
+    @property
+    def inner(self) -> tuple[Node, ...]:
+        return (self.part,)
+
     def full(self, named: bool = False) -> str:
         least, most = self.times
         return f"(?:{self.part.full(named)}){{{least},{most}}}{self.mode}"
@@ -145,6 +162,10 @@ class Capture(Node):
         self.part = part
         self.least, self.reach = part.least, part.reach
 
+    @property
+    def inner(self) -> tuple[Node, ...]:
+        return (self.part,)
+
     def full(self, named: bool = False) -> str:
         return f"(?{f'P<{self.name}>' if named else ':'}{self.part.full(named)})"
 
@@ -162,6 +183,10 @@ class Ahead(Node):
         self.part = part
         self.sign = "!" if absent else "="
         self.least, self.reach = 0, part.reach
+
+    @property
+    def inner(self) -> tuple[Node, ...]:
+        return (self.part,)
 
     def full(self, named: bool = False) -> str:
         return f"(?{self.sign}{self.part.full()})"

@@ -187,7 +187,4 @@ class _Reader:
 
 
 def _unbounded(node: Node) -> bool:
-    if isinstance(node, Repeat):
-        return node.times[1] == RUN or _unbounded(node.part)
-    inner = getattr(node, "part", None) or getattr(node, "parts", None) or getattr(node, "ways", ())
-    return any(map(_unbounded, inner if isinstance(inner, tuple) else (inner,)))
+    return (isinstance(node, Repeat) and node.times[1] == RUN) or any(map(_unbounded, node.inner))
