@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from renderlayer.references.scan import Found, mentioned, references
@@ -61,6 +61,8 @@ def written(body: Any, style: int) -> bytes:
 
 
 @given(body=bodies, style=st.integers(0, 2))
+@example(body={"token_ids": [], "features": {"kwargs_data": [[ONE]]}}, style=0)
+@example(body={"token_ids": [], "features": {"kwargs_data": {"": [ONE]}}}, style=0)
 def test_finds_what_decoding_finds(body: dict[str, Any], style: int) -> None:
     text = written(body, style)
     found = references(text)

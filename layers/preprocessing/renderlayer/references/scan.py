@@ -50,14 +50,15 @@ def mentioned(chunks: Sequence[bytes]) -> bool:
 def references(body: bytes) -> list[Found]:
     """Every reference in a slot of `kwargs_data` or `mm_metadata`, and in `request_ref`, in order."""
     found: list[Found] = []
-    keys: list[str] = []  # one a container: the key under which the next value stands
+    keys: list[str | None] = []  # one a container: the key under which the next value stands, None in a list
     at = 0
     while token := _TOKEN.match(body, at):
         at = token.end()
         if token["open"]:
-            if token["open"] == b"[" and len(keys) == 3 and tuple(keys[:2]) in _SLOTS:
-                at = _entries(body, at, ".".join(keys), found)
-            keys.append("")
+            listed = token["open"] == b"["
+            if listed and len(keys) == 3 and tuple(keys[:2]) in _SLOTS and keys[2] is not None:
+                at = _entries(body, at, f"{keys[0]}.{keys[1]}.{keys[2]}", found)
+            keys.append(None if listed else "")
         elif token.start("text") < 0:
             if not keys:
                 break
