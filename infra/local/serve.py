@@ -7,6 +7,8 @@ import os
 
 from infra.local.gateway import Gateway, load_handlers
 from infra.local.template import read
+from renderlayer.bundle import open_model
+from renderlayer.http.page import PageMiddleware
 from renderlayer.http.serve import run
 from renderlayer.settings import PREFIX, Settings
 
@@ -24,7 +26,8 @@ def serve(arguments: argparse.Namespace) -> None:
     gateway = Gateway(template, load_handlers(template), settings.max_body_bytes)
     try:
         doing = f"serving {settings.model} through {' and '.join(template.functions)}"
-        run(gateway, arguments.host, arguments.port, doing)
+        page = PageMiddleware(gateway, open_model(settings).vocabulary, settings.api_key)
+        run(page, arguments.host, arguments.port, doing)
     finally:
         gateway.close()
 

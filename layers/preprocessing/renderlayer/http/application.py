@@ -14,10 +14,12 @@ from renderlayer import __version__
 from renderlayer.errors import RenderLayerError
 from renderlayer.http.auth import EchoRequestId, RequireKey
 from renderlayer.http.body import error_response
+from renderlayer.http.docs import DOCS, offline_docs
 from renderlayer.settings import Settings
 from renderlayer.wire._json import unencodable
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+TITLE = "renderlayer"
 FORESEEN = (RenderLayerError, UnicodeEncodeError)
 """What endpoints raise about a request; everything else is a fault of ours."""
 
@@ -36,7 +38,8 @@ class Application(FastAPI):
     """
 
     def __init__(self, settings: Settings, endpoints: Mapping[str, Endpoint] | None = None) -> None:
-        super().__init__(title="renderlayer", version=__version__)
+        docs = offline_docs(TITLE)
+        super().__init__(title=TITLE, version=__version__, routes=docs, docs_url=None if docs else DOCS, redoc_url=None)
         self._endpoints = endpoints or {}
         for path, endpoint in self._endpoints.items():
             self.add_api_route(path, endpoint, methods=["POST"])

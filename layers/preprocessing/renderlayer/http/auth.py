@@ -16,10 +16,15 @@ GUARDED = ("/v1", "/v2", "/inference", "/cohere")
 
 
 class RequireKey:
-    """Asks callers of guarded paths for one of the keys. Keys are compared as digests, in constant time."""
+    """Asks callers of guarded paths for one of the keys. Keys are compared as digests, in constant time.
 
-    def __init__(self, app: ASGIApp, keys: Sequence[str]) -> None:
+    Args:
+        guarded: beginnings of the guarded paths.
+    """
+
+    def __init__(self, app: ASGIApp, keys: Sequence[str], guarded: tuple[str, ...] = GUARDED) -> None:
         self.app = app
+        self.guarded = guarded
         self.digests = [hashlib.sha256(key.encode()).digest() for key in keys]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -30,7 +35,7 @@ class RequireKey:
 
     def _guarded(self, scope: Scope) -> bool:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        return scope["method"] != "OPTIONS" and str(path).startswith(GUARDED)
+        return scope["method"] != "OPTIONS" and str(path).startswith(self.guarded)
 
     def _known(self, scope: Scope) -> bool:
         headers = dict(scope["headers"])

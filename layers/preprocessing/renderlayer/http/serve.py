@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the model, the flags of the settings and the address to listen on."""
     add_flags(parser)
     add_address(parser)
+    parser.add_argument("--page", action="store_true", help="serve a page for people at /: chat, and what it becomes")
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +66,12 @@ def main(arguments: argparse.Namespace) -> None:
         settings = replace(settings, fast_tokenizer_after=LONG_TEXT)
     app = create_app(settings)
     app.read_with(lambda inner: Bodies(inner, settings.max_body_bytes))
-    run(Contain(UnderPrefix(app, settings.root_path)), arguments.host, arguments.port, f"serving {settings.model}")
+    served: ASGIApp = app
+    if arguments.page:
+        from renderlayer.http.page import PageMiddleware
+
+        served = PageMiddleware(app, app.state.server.model.vocabulary, settings.api_key)
+    run(Contain(UnderPrefix(served, settings.root_path)), arguments.host, arguments.port, f"serving {settings.model}")
 
 
 def run(app: ASGIApp, host: str, port: int, doing: str, stopping: Callable[[], None] | None = None) -> None:
