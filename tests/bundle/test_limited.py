@@ -1,137 +1,72 @@
-"""Templates of requests cannot run long or make huge values, and otherwise render as jinja2 renders them."""
+"""Templates of requests are rendered as jinja2 renders them, in a process that is stopped at its limits."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
 
-from renderlayer.bundle.engines.budget import MAX_TEXT
 from renderlayer.bundle.engines.jinja import JinjaEngine
-from renderlayer.bundle.engines.limited import LimitedEngine, analyse_limited
+from renderlayer.bundle.engines.limited import MAX_TEXT, LimitedEngine, analyse_limited
 from renderlayer.bundle.pack.conversations import cases
 from renderlayer.errors import BadRequest
 from tests.models import CHATML
 
-SECONDS = 0.4
-LATEST = 4.0
-"""Wall-clock seconds that an answer may take on a busy machine."""
+MEMORY = 256 << 20
 
 
-def grown(step: str, use: str, start: str = "[1]") -> str:
-    """A template that repeats `step` on `ns.a`, sixty times, and then uses it."""
-    return f"{{% set ns = namespace(a={start}, b=1) %}}{{% for i in range(60) %}}{step}{{% endfor %}}{use}"
-
-
-DOUBLE_LIST = "{% set ns.a = [ns.a, ns.a] %}"
-DOUBLE_TUPLE = "{% set ns.a = (ns.a, ns.a) %}"
-LOOP = "{% for i in range(100000) %}BODY{% endfor %}"
-ENDLESS = LOOP.replace("BODY", LOOP)
-
-TOO_LONG = {
-    "nested loops": ENDLESS.replace("BODY", ""),
-    "loops that continue": ENDLESS.replace("BODY", "{% continue %}"),
-    "a loop whose test is never true": LOOP.replace("BODY", LOOP.replace(" %}", " if false %}", 1)),
-    "macros that call themselves twice": (
-        "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(50) }}"
-    ),
-    "expressions without a loop": LOOP.replace("BODY", "{{ range(100000) | list | sort | length }}"),
-    "filters over generators": LOOP.replace("BODY", "{{ range(100000) | map('string') | list | length }}"),
-}
-TOO_LARGE = {
-    "a repeated text": "{{ 'a' * 10**9 }}",
-    "a repeated list": "{{ [1] * 10**9 }}",
-    "a power": "{{ 10 ** (10 ** 8) }}",
-    "squares": grown("{% set ns.a = ns.a * ns.a %}", "", "7"),
-    "a doubled text": grown("{% set ns.a = ns.a ~ ns.a %}", "", "'aaaa'"),
-    "an added text": grown("{% set ns.a = ns.a + ns.a %}", "", "'aaaa'"),
-    "joined": "{{ (['a' * 1000000] * 100000) | join }}",
-    "joined by a method from an iterator": "{{ ''.join((['a' * 1000000] * 1000) | reverse) }}",
-    "joined by a method": "{{ ('a' * 1000000).join('b' * 1000000) }}",
-    "replaced": "{{ ('a' * 1000000) | replace('a', 'b' * 1000000) }}",
-    "replaced by a method": "{{ ('a' * 1000000).replace('a', 'b' * 1000000) }}",
-    "centred": "{{ 'a' | center(10**9) }}",
-    "justified": "{{ 'a'.ljust(10**9) }}",
-    "indented": "{{ ('\\n' * 1000000) | indent(10000) }}",
-    "tabs": "{{ ('\\t' * 1000000).expandtabs(10000) }}",
-    "formatted by percent": "{{ '%1000000000d' % 1 }}",
-    "formatted by a star": "{{ '%*d' % (1000000000, 1) }}",
-    "formatted by a filter": "{{ '%1000000000d' | format(1) }}",
-    "formatted by a method": "{{ '{:1000000000}'.format(1) }}",
-    "formatted by a nested field": "{{ '{:{}}'.format(1, 1000000000) }}",
-    "many fields": "{{ ('%s' * 10000) % (('a' * 1000000,) * 10000) }}",
-    "indented JSON": "{{ [[[1]]] | tojson(indent=1000000000) }}",
-    "batches": "{{ [1] | batch(10**9, 0) | list }}",
-    "rounded": "{{ 1 | round(10000000, 'ceil') }}",
-    "printed lists in lists": grown(DOUBLE_LIST, "{{ ns.a }}"),
-    "JSON of lists in lists": grown(DOUBLE_LIST, "{{ ns.a | tojson }}"),
-    "compared lists in lists": grown(DOUBLE_LIST + "{% set ns.b = [ns.b, ns.b] %}", "{{ ns.a == ns.b }}"),
-    "hashed tuples as a key": grown(DOUBLE_TUPLE, "{{ {ns.a: 1} }}"),
-    "hashed tuples as a subscript": grown(DOUBLE_TUPLE, "{{ {}[ns.a] }}"),
-    "hashed tuples in a filter": grown(DOUBLE_TUPLE, "{{ [ns.a] | unique | list }}"),
-    "tested tuples": grown(DOUBLE_TUPLE, "{{ ns.a is in [ns.a, 1] }}"),
-    "a namespace in itself": "{% set ns = namespace() %}{% set ns.a = ns %}{{ ns }}",
-    "deep tuples": (
-        "{% set ns = namespace(a=1) %}{% for i in range(9000) %}{% set ns.a = (ns.a,) %}{% endfor %}{{ {}[ns.a] }}"
-    ),
-    "a list of texts": (
-        "{% set ns = namespace(l=[]) %}{% set b = 'a' * 1000000 %}"
-        "{% for i in range(100000) %}{% set ns.l = ns.l + [b[1:]] %}{% endfor %}"
-    ),
-    "captured output": "{% set x %}{% for i in range(100000) %}" + "y" * 10000 + "{% endfor %}{% endset %}",
-    "output": "{% for i in range(100000) %}" + "y" * 10000 + "{% endfor %}",
-    "many tokens": "{{ a }}" * 10000,
-}
-FORBIDDEN = {
-    "translate": "{{ ('a' * 10000).translate({97: 'b' * 1000000}) }}",
-    "bytes": "{{ (1).to_bytes(1000000000, 'big') }}",
-    "encode": "{{ 'a'.encode() }}",
-    "lorem ipsum": "{{ lipsum(n=100000) }}",
-    "sums of lists": "{{ [[1]] | sum(start=[]) }}",
-    "long dates": "{{ strftime_now('%A' * 1000000) }}",
-    "removed filters": "{{ 'a' | urlize }}",
-    "deep parentheses": "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
-    "long chains": "{{ " + "a + " * 4000 + "a }}",
-    "endless recursion": "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
-}
-
-
-@pytest.mark.parametrize("source", TOO_LONG.values(), ids=TOO_LONG)
-def test_time_is_limited(source: str) -> None:
-    began = time.monotonic()
-    with pytest.raises(BadRequest, match=r"took more than 0\.4 seconds"):
-        LimitedEngine(source, SECONDS).render({})
-    assert time.monotonic() - began < LATEST
-
-
-@pytest.mark.parametrize("source", [*TOO_LARGE.values(), *FORBIDDEN.values()], ids=[*TOO_LARGE, *FORBIDDEN])
-def test_size_is_limited(source: str) -> None:
-    began = time.monotonic()
-    with pytest.raises(BadRequest):
-        LimitedEngine(source, 20.0).render({})
-    assert time.monotonic() - began < LATEST
+def engine(source: str, seconds: float = 20.0) -> LimitedEngine:
+    return LimitedEngine(source, seconds, MEMORY)
 
 
 @pytest.mark.parametrize(
-    "source", ["{{ 'a' | center(10**9) }}", "{% autoescape 'a' | center(10**9) %}{% endautoescape %}"]
+    ("source", "words"),
+    [
+        ("{{ a.b }}", r"^'a' is undefined$"),
+        ("{{ raise_exception('stop') }}", "^stop$"),
+        ("{% if", "^unexpected 'end of template'$"),
+        ("{{ ''.__class__.mro() }}", "unsafe"),
+        (
+            "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+            r"took more than 0\.4 seconds",
+        ),
+        ("{{ ('a' * 100000) | join('b' * 100000) }}", f"needs more than {MEMORY} bytes of memory"),
+        ("{{ 'a' * 9000000 }}", f"more than {MAX_TEXT} characters"),
+    ],
 )
-def test_nothing_is_evaluated_before_rendering(source: str) -> None:
-    began = time.monotonic()
-    assert analyse_limited(source, SECONDS).content_format == "string"
-    assert analyse_limited("{{ a }}" * 10000, SECONDS).variables == set()
-    assert time.monotonic() - began < LATEST
+def test_refusals_say_why(source: str, words: str) -> None:
+    with pytest.raises(BadRequest, match=words):
+        engine(source, 0.4).render({})
+
+
+def test_a_context_that_nests_too_deeply_is_refused() -> None:
+    nested: list[object] = []
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(BadRequest, match="nested too deeply"):
+        engine("{{ a }}").render({"a": nested})
+
+
+def test_nothing_is_evaluated_before_rendering() -> None:
+    assert analyse_limited("{{ 'a' | center(10**9) }}", 0.4, MEMORY).content_format == "string"
+    assert analyse_limited("{{ a }}" * 1000, 5.0, MEMORY).variables == {"a"}
+    assert (
+        analyse_limited(
+            "{% for m in messages %}{% for p in m.content %}{% endfor %}{% endfor %}", 5.0, MEMORY
+        ).content_format
+        == "openai"
+    )
 
 
 def test_a_large_honest_text_passes() -> None:
     text = "é" * (MAX_TEXT // 2)
     source = "{% for m in messages %}{{ m.role ~ ': ' ~ m.content | trim }}{% endfor %}"
-    assert len(LimitedEngine(source, 20.0).render({"messages": [{"role": "user", "content": text}]})) == len(text) + 6
+    assert len(engine(source).render({"messages": [{"role": "user", "content": text}]})) == len(text) + 6
 
 
-def test_budgets_are_not_shared() -> None:
-    engine = LimitedEngine("{{ 'a' * 4000000 }}", 20.0)
-    assert {len(engine.render({})) for _ in range(80)} == {4_000_000}
+def test_text_comes_back_as_it_is() -> None:
+    text = "é\u0000\r\n\ud800😀"
+    assert engine("{{ a }}").render({"a": text}) == text
 
 
 EVERYTHING = """
@@ -162,7 +97,7 @@ EVERYTHING = """
 @pytest.mark.parametrize("content_format", ["string", "openai"])
 @pytest.mark.parametrize("source", [CHATML, EVERYTHING], ids=["chatml", "everything"])
 def test_limits_do_not_change_what_is_rendered(source: str, content_format: str) -> None:
-    plain, limited = JinjaEngine(source), LimitedEngine(source, 20.0)
+    plain, limited = JinjaEngine(source), engine(source)
     for case in cases(content_format):
         context = {"messages": case.conversation, "tools": case.tools, **case.kwargs}
         assert outcome(limited.render, context) == outcome(plain.render, context)

@@ -138,7 +138,10 @@ class Settings:
     max_n_sequences: int = _row(16_384, "largest n, and most choices a derender body", "int", least=1)
     max_completion_prompts: int = _row(1_024, "most prompts a completion request", "int", least=1)
     max_bad_words: int = _row(128, "most bad_words", "int", least=0)
-    template_seconds: float = _row(2.0, "time limit of a template that came in a request", "float", least=0.01)
+    template_seconds: float = _row(
+        2.0, "processor time of a template that came in a request, in seconds", "float", least=0.01
+    )
+    template_memory_bytes: int = _row(256 << 20, "memory of a template that came in a request", "int", least=32 << 20)
     fast_tokenizer_after: int | None = _row(
         None,
         "characters from which fastokens tokenizes; 0: never (default: 2048 in serve, else never)",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from jinja2 import nodes
 from jinja2.meta import find_undeclared_variables
 
 from renderlayer.bundle.content_format import content_format
@@ -16,11 +15,7 @@ def analyse(source: str) -> Analysis:
     Use `engines.limited.analyse_limited` for a template that came in a request.
     """
     try:
-        return analyse_tree(environment().parse(source))
+        tree = environment().parse(source)
+        return Analysis(content_format(tree), frozenset(find_undeclared_variables(tree)))
     except Exception:
         return Analysis()
-
-
-def analyse_tree(tree: nodes.Template) -> Analysis:
-    """Analyse a parsed template."""
-    return Analysis(content_format(tree), frozenset(find_undeclared_variables(tree)))

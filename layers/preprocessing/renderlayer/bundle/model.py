@@ -62,5 +62,6 @@ def open_bundle(path: str | Path, settings: Settings | None = None) -> Model:
         settings.chat_template,
         settings.chat_template_content_format,
         settings.template_seconds,
+        settings.template_memory_bytes,
     )
     return Model(facts, tokenizer, vocabulary, templates)

@@ -139,7 +139,7 @@ class Templates:
         special_tokens: names to texts.
         chosen: the server's own template: a file, a template, or the name of one of the model's ("": none).
         content_format: "auto", or the format that all templates are said to have.
-        seconds: time limit of a template that came in a request.
+        seconds, memory: processor time and bytes that a template that came in a request may take.
     """
 
     def __init__(
@@ -150,10 +150,11 @@ class Templates:
         chosen: str = "",
         content_format: str = "auto",
         seconds: float = 2.0,
+        memory: int = 256 << 20,
     ) -> None:
         self._special_tokens = special_tokens
         self._format = None if content_format == "auto" else content_format
-        self._seconds = seconds
+        self._limits = seconds, memory
         self._named = {name: self._packed(folder, row) for name, row in description["named"].items()}
         self._processor = self._packed(folder, description["processor"]) if description["processor"] else None
         self._by_name = self._named if description["by_name"] else {}
@@ -210,8 +211,8 @@ class Templates:
 
         return ChatTemplate(
             source,
-            lambda text: LimitedEngine(text, self._seconds),
-            lambda text: analyse_limited(text, self._seconds),
+            lambda text: LimitedEngine(text, *self._limits),
+            lambda text: analyse_limited(text, *self._limits),
             self._special_tokens,
             self._format,
         )
