@@ -107,13 +107,69 @@ def test_short_time_stops_before_the_next_line(steps: Steps, engine: Engine) -> 
 
 def test_errors_are_lines_of_the_error_file(steps: Steps, engine: Engine) -> None:
     secret = "what the prompt said"
-    engine.errors = {1: BadRequest("bad"), 2: BadGateway("worse"), 3: ValueError(secret)}
-    shard = steps.shard(engine_lines(4))
+    engine.errors = {1: BadRequest("bad"), 2: ValueError(secret)}
+    shard = steps.shard(engine_lines(3))
     steps.worker.receive(shard.message(), forever)
     rows = steps.part(shard)
-    assert ids(rows) == ["r-4", "r-1", "r-2", "r-3"]  # output first
-    assert [row["response"]["status_code"] for row in rows] == [200, 400, 502, 500]
+    assert ids(rows) == ["r-3", "r-1", "r-2"]  # output first
+    assert [row["response"]["status_code"] for row in rows] == [200, 400, 500]
     assert secret not in str(rows)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards on which the engine failed can be received again without a delay."""
+    monkeypatch.setattr(running, "RETRY_SECONDS", 0)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_lines_on_which_the_engine_failed_are_tried_again(steps: Steps, engine: Engine) -> None:
+    shard = steps.shard(engine_lines(4))
+    engine.errors = {2: BadGateway("The engine failed with status 500.")}
+    outcome = steps.worker.receive(shard.message(), forever)
+    assert (outcome["outcome"], outcome["done"]) == ("returned", 3)  # the others are not held up
+    (message,) = steps.received("work")
+    engine.errors = {}
+    assert steps.worker.receive(message, forever)["outcome"] == "done"
+    assert engine.asked == [1, 2, 3, 4, 2]
+    assert [row["response"]["status_code"] for row in steps.part(shard)] == [200] * 4
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_line_on_which_the_engine_always_fails_ends_with_its_error(steps: Steps, engine: Engine) -> None:
+    shard = steps.shard(engine_lines(3))
+    engine.errors = {2: BadGateway("The engine failed with status 500.")}
+    message, outcomes = shard.message(), []
+    while not outcomes or outcomes[-1] == "returned":
+        outcomes.append(steps.worker.receive(message, forever)["outcome"])
+        message = next(iter(steps.received("work")), {})
+    assert outcomes == ["returned"] * 5 + ["done"]
+    assert engine.asked == [1, 2, 3, 2, 2, 2, 2, 2]
+    rows = steps.part(shard)
+    assert ids(rows) == ["r-1", "r-3", "r-2"]
+    assert [row["response"]["status_code"] for row in rows] == [200, 200, 502]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_waiting_for_an_engine_that_is_away_counts_as_no_failure(steps: Steps, engine: Engine) -> None:
+    message = steps.shard(engine_lines(1)).message()
+    engine.errors = {1: Unavailable("away", retry_after=0)}
+    for _ in range(6):
+        assert steps.worker.receive(message, forever)["outcome"] == "returned"
+        (message,) = steps.received("work")
+    engine.errors = {1: BadGateway("The engine failed with status 500.")}
+    assert steps.worker.receive(message, forever)["outcome"] == "returned"
+
+
+def test_an_engine_that_fails_on_everything_is_left_alone(
+    steps: Steps, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "FAILURES_IN_A_ROW", 2)
+    shard = steps.shard(engine_lines(4))
+    engine.errors = dict.fromkeys((2, 3, 4), BadGateway("The engine failed with status 500."))
+    steps.worker.receive(shard.message(), forever)
+    assert engine.asked == [1, 2, 3]
+    assert steps.waiting("work") == 1
 
 
 def test_cancelled_and_expired(steps: Steps, engine: Engine) -> None:

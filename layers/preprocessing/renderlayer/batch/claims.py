@@ -64,12 +64,14 @@ class Shard:
     Attributes:
         number: its place among the shards, from 0.
         idle: times in a row that it went back to the queue without a line done.
+        failing: how many of these times the engine had failed on all lines that it was asked.
     """
 
     job: Job
     number: int
     cut: Cut
     idle: int = 0
+    failing: int = 0
 
     def message(self) -> Json:
         return {"shard": asdict(self)}
@@ -78,11 +80,13 @@ class Shard:
     def read(cls, message: Json) -> Shard:
         given = message["shard"]
         cut = Cut(**{**given["cut"], "duplicates": tuple(given["cut"]["duplicates"])})
-        return cls(_job(given["job"]), given["number"], cut, given["idle"])
+        return cls(_job(given["job"]), given["number"], cut, given["idle"], given.get("failing", 0))
 
-    def returned(self, progressed: bool) -> Shard:
+    def returned(self, progressed: bool, failing: bool = False) -> Shard:
         """The shard as it goes back to the queue."""
-        return replace(self, idle=0 if progressed else self.idle + 1)
+        if progressed:
+            return replace(self, idle=0, failing=0)
+        return replace(self, idle=self.idle + 1, failing=self.failing + failing)
 
 
 def _job(given: Json) -> Job:

@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from renderlayer.batch.lines import LineError, Request, Result, answered, failed, refused
-from renderlayer.errors import BadRequest, RenderLayerError, Unavailable
+from renderlayer.errors import BadGateway, BadRequest, RenderLayerError, Unavailable
 
 logger = logging.getLogger(__name__)
 
 GRACE = 20
 """Seconds of the time left that are kept to store what is done."""
+RETRY_SECONDS = 2
+"""Seconds after which a line on which the engine failed is tried again, at first."""
+FAILURES_IN_A_ROW = 32
+"""Lines on which an engine fails one after the other before it is left alone for a while."""
 LOOK_EVERY = 2
 """Seconds between two looks at whether the batch has ended."""
 
@@ -43,7 +47,9 @@ class Run:
         look: asks the store why lines are not to be begun any more, "" while they are.
         done: results by line number.
         ended: what `look` said last.
+        patient: whether a line on which the engine fails is left for another time; its error is its result else.
         retry_after: seconds after which the rest may be tried again; None while nothing has stood in the way.
+        failed: lines that were left because the engine failed on them.
     """
 
     batch: str
@@ -53,7 +59,11 @@ class Run:
     look: Callable[[], str]
     done: dict[int, Result] = field(default_factory=dict)
     ended: str = ""
+    patient: bool = False
     retry_after: int | None = None
+    failed: int = 0
+    _in_a_row: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopped: threading.Event = field(default_factory=threading.Event)
     _next_look: float = field(default_factory=lambda: time.monotonic() + LOOK_EVERY)
 
@@ -85,8 +95,20 @@ class Run:
         try:
             if self._may_begin():
                 self.done[number] = self._result(number, request)
+                self._in_a_row = 0
         except Unavailable as busy:
             self.stop(busy.retry_after)
+        except BadGateway:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Leave a line on which the engine failed for another time, and all others when nothing else happens."""
+        with self._lock:
+            self.failed += 1
+            self._in_a_row += 1
+            self.retry_after = max(self.retry_after or 0, RETRY_SECONDS)
+            if self._in_a_row >= FAILURES_IN_A_ROW:
+                self._stopped.set()
 
     def _may_begin(self) -> bool:
         if self.time_left() < self.reserve:
@@ -112,6 +134,10 @@ class Run:
             return answered(self.batch, number, request.custom_id, body, request_id)
         except Unavailable:
             raise
+        except BadGateway as failure:
+            if self.patient:
+                raise
+            error = failure
         except LineError as wrong:
             return failed(self.batch, number, LineError(wrong.code, str(wrong), request.custom_id))
         except RenderLayerError as known:

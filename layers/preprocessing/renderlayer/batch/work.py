@@ -21,6 +21,8 @@ RESERVE = 120
 """Seconds before the function's end after which no line is begun; of a short time a quarter."""
 
 CANCELLED, EXPIRED, ABANDONED = "cancelled", "expired", "abandoned"
+ENGINE_FAILURES = 4
+"""Times in a row that a shard whose lines all fail in the engine goes back to the queue before the failures stand."""
 UNBEGUN = {
     CANCELLED: LineError("batch_cancelled", "This request was not executed before the batch was cancelled."),
     EXPIRED: LineError("batch_expired", "This request could not be executed before the completion window expired."),
@@ -44,8 +46,9 @@ class Worker:
         """Work on a shard's message.
 
         Where the engine is busy or the time is short, what is done is noted and the shard goes back to the queue as a
-        new message: waiting is no failure, which the queue would count until it gives the shard up. A batch that ends
-        meanwhile keeps what is done.
+        new message: waiting is no failure, which the queue would count until it gives the shard up. So it does where
+        the engine failed on a line, which may be one that it had when it was restarted; a line that fails again and
+        again ends with its error. A batch that ends meanwhile keeps what is done.
 
         Returns:
             What happened, for the log.
@@ -67,6 +70,7 @@ class Worker:
             look=lambda: self._ended(shard),
             done=kept.result(),
             ended=ended.result(),
+            patient=shard.failing < ENGINE_FAILURES,
         )
         return {**told, **self._work(shard, run, data.result)}
 
@@ -90,7 +94,7 @@ class Worker:
             return self._finish(shard, done)
         if run.ended:
             return self._give_up(shard, run.ended, done)
-        self._return(shard, done, run.retry_after, len(done) > before)
+        self._return(shard, done, run, len(done) > before)
         return {"outcome": "returned", "done": len(done)}
 
     def _has_part(self, shard: Shard) -> bool:
@@ -125,10 +129,10 @@ class Worker:
             except LineError as error:
                 done[number] = failed(batch, number, error)
 
-    def _return(self, shard: Shard, done: dict[int, Result], retry_after: int | None, progressed: bool) -> None:
+    def _return(self, shard: Shard, done: dict[int, Result], run: Run, progressed: bool) -> None:
         self.bucket.write(keys.unfinished(shard.job.batch, shard.number), noted(done))
-        back = shard.returned(progressed)
-        delay = (retry_after or 0) << min(back.idle, 9)
+        back = shard.returned(progressed, run.failed > 0)
+        delay = (run.retry_after or 0) << min(back.idle, 9)
         self.shards.send([back.message()], min(delay, LONGEST_DELAY))
 
     def _give_up(self, shard: Shard, ended: str, done: dict[int, Result]) -> Json:

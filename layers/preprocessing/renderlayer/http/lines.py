@@ -34,7 +34,7 @@ def configured_worker() -> Worker:
         ConfigurationError: the settings or the model cannot work.
     """
     settings = Settings.from_environment()
-    engine = Engine(settings.engine_url, settings.engine_api_key) if settings.engine_url else None
+    engine = Engine(settings.engine_url, settings.engine_api_key, refuse_aborted=True) if settings.engine_url else None
     return worker(settings, endpoints(Server.open(settings), engine))
 
 

@@ -31,6 +31,8 @@ class Engine:
         url: base URL, without `/inference/v1/generate`.
         api_key: sent as a bearer token.
         transport: how requests travel; default: the network.
+        refuse_aborted: treat whole answers that the engine ended with "abort", as it does while it is being stopped,
+            as failures.
 
     Raises (all calls):
         EngineError: the engine answered with a client error.
@@ -38,7 +40,14 @@ class Engine:
         BadGateway: it answered something that is not the wire.
     """
 
-    def __init__(self, url: str, api_key: str = "", transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        api_key: str = "",
+        transport: httpx.BaseTransport | None = None,
+        refuse_aborted: bool = False,
+    ) -> None:
+        self._refuse_aborted = refuse_aborted
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._client = httpx.Client(
             base_url=url.rstrip("/"), headers=headers, timeout=DEFAULT_TIMEOUT, transport=transport
@@ -55,6 +64,8 @@ class Engine:
             answer = response.json()
         if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
             raise BadGateway("The engine's answer is not a generate response.")
+        if self._refuse_aborted and any(_aborted(choice) for choice in answer["choices"]):
+            raise BadGateway("The engine was stopped before this answer was complete.")
         return answer
 
     def stream(self, request: dict[str, Any]) -> Generator[dict[str, Any]]:
@@ -93,6 +104,10 @@ def events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
             raise EngineError(int(event["error"].get("code") or 500), event["error"])
         yield event
     raise BadGateway("The engine's stream ended before it was complete.")
+
+
+def _aborted(choice: Any) -> bool:
+    return isinstance(choice, dict) and choice.get("finish_reason") == "abort"
 
 
 def _check(response: httpx.Response) -> None:
