@@ -11,6 +11,7 @@ import pytest
 
 from renderlayer.bundle import Model, open_bundle
 from renderlayer.bundle.pack import pack
+from renderlayer.multimodal.families import BY_TYPE
 from tests.models import make_model_folder
 
 Files = dict[str, dict[str, Any]]
@@ -39,7 +40,9 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Model]
     def make(model_type: str, tokens: tuple[str, ...], files: Files, **config: Any) -> Model:
         folder = tmp_path_factory.mktemp("models") / model_type
         make_model_folder(
-            folder, config={"model_type": model_type, **config}, special_tokens=("<|endoftext|>", "<|im_end|>", *tokens)
+            folder,
+            config={"model_type": model_type, "architectures": [BY_TYPE[model_type]], **config},
+            special_tokens=("<|endoftext|>", "<|im_end|>", *tokens),
         )
         for name, content in files.items():
             (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")

@@ -10,7 +10,8 @@ import PIL
 import pytest
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.families import build
+from renderlayer.multimodal.families import BY_TYPE, FAMILIES, build, taken
+from renderlayer.multimodal.families.architectures import TAKEN
 from renderlayer.multimodal.families.base import Facts
 from renderlayer.multimodal.picture import Picture
 from tests.multimodal.processed import (
@@ -152,3 +153,32 @@ def strip() -> Picture:
     from tests.multimodal.images import encoded, picture
 
     return open_picture(encoded(picture(9000, 40)), ImageIO())
+
+
+def test_dispatch_is_by_architecture() -> None:
+    """A model type that several architectures share does not choose; without an architecture nothing is exact."""
+    for model_type, architecture in BY_TYPE.items():
+        config = {"model_type": model_type, "vision_config": CLIP, "candidate_resolutions": [[384, 384]]}
+        by_type, by_name = (
+            build(Facts({**config, **named}, {}, {}, {}, {}, Words()))
+            for named in ({}, {"architectures": [architecture]})
+        )
+        assert by_type is not None and by_name is not None
+        assert type(by_type) is type(by_name)
+        assert set(by_type.gaps) == set(by_type.modalities)
+    other = {"model_type": "mistral3", "architectures": ["MolmoForCausalLM"], "image_token_id": 3}
+    facts = Facts(other, {"image_processor_type": "PixtralImageProcessor"}, {}, {}, {}, Words())
+    assert build(facts) is None and taken(facts) == ("image",)
+
+
+def test_unheard_of_models_show_what_they_take() -> None:
+    config = {"architectures": ["Unheard"], "vision_config": {"depth": 1}, "audio_token_id": 4}
+    assert taken(Facts(config, {}, {}, {}, {}, Words())) == ("image", "audio")
+    assert taken(Facts({"architectures": ["LlamaForCausalLM"]}, {}, {}, {}, {}, Words())) == ()
+
+
+def test_every_family_takes_no_more_than_its_architecture() -> None:
+    for architecture in FAMILIES.keys() & TAKEN.keys():
+        config = {"architectures": [architecture], "vision_config": CLIP, "candidate_resolutions": [[384, 384]]}
+        family = build(Facts(config, {}, {}, {}, {}, Words()))
+        assert family is not None and set(family.modalities) <= set(TAKEN[architecture])

@@ -119,5 +119,5 @@ def test_placeholders(qwen: Model, model: Model) -> None:
 
 
 def test_promises(qwen: Model, model: Model) -> None:
-    assert multimodal.promise(qwen) == "exact"
-    assert multimodal.promise(model) is None
+    assert multimodal.promises(qwen) == {"image": "exact", "video": "exact"}
+    assert multimodal.promises(model) == {}

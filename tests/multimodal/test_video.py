@@ -173,11 +173,11 @@ def test_qwen3_vl_writes_times_into_the_prompt(qwen: Model) -> None:
     expanded = multimodal.apply(qwen, SETTINGS, ids, [item])
     text = qwen.tokenizer.decode(expanded.token_ids, skip_special_tokens=False)
     pads = "<|vision_start|>" + "<|video_pad|>" * 4 + "<|vision_end|>"
-    assert text == f"a<0.5 seconds>{pads}<2.5 seconds>{pads}b"
+    assert text == f"a<|vision_start|><0.5 seconds>{pads}<2.5 seconds>{pads}<|vision_end|>b"
     place = expanded.features["mm_placeholders"]["video"][0]
-    assert place["length"] == len(place["is_embed"]) == len(expanded.token_ids) - 2
+    assert place["length"] == len(place["is_embed"]) == len(expanded.token_ids) - 4
     pad = qwen.vocabulary.id_of("<|video_pad|>")
-    marked = [token for token, used in zip(expanded.token_ids[1:], place["is_embed"], strict=False) if used]
+    marked = [token for token, used in zip(expanded.token_ids[2:], place["is_embed"], strict=False) if used]
     assert marked == [pad] * 8
     fields = _item(expanded.features["kwargs_data"]["video"][0])
     assert fields["pixel_values_videos"]["data"][:2] == ["uint8", [32, 1536]]

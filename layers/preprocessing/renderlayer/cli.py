@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from renderlayer import __version__
 from renderlayer.errors import ConfigurationError
@@ -32,13 +33,29 @@ def _pack_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="model folder, or Hub id")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="bundle to write")
     parser.add_argument("--revision", help="branch, tag or commit of a Hub id")
+    parser.add_argument("--strict", action="store_true", help="refuse a model of which not all media are rendered")
 
 
 def _pack(arguments: argparse.Namespace) -> int:
     from renderlayer.bundle.pack import pack
 
-    _show(str(pack(arguments.model, arguments.output, arguments.revision)))
+    def check(bundle: Path) -> None:
+        for line in _refused(bundle):
+            if arguments.strict:
+                raise ConfigurationError(line)
+            print(f"warning: {line}", file=sys.stderr)
+
+    _show(str(pack(arguments.model, arguments.output, arguments.revision, check)))
     return 0
+
+
+def _refused(bundle: Path) -> list[str]:
+    """A line for each modality that the model takes and that is not rendered."""
+    from renderlayer import multimodal
+    from renderlayer.bundle import open_bundle
+
+    promises = multimodal.promises(open_bundle(bundle))
+    return [f"{modality} is {promise}" for modality, promise in promises.items() if promise.startswith("refused")]
 
 
 def _inspect_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,9 +73,9 @@ def _show(bundle: str) -> None:
     from renderlayer.bundle.inspect import summary
 
     print(summary(bundle))
-    promise = multimodal.promise(open_bundle(bundle))
-    if promise is not None:
-        print(f"\npixels\n  {promise}")
+    promises = multimodal.promises(open_bundle(bundle))
+    if promises:
+        print("\nmedia", *(f"  {modality}  {promise}" for modality, promise in promises.items()), sep="\n")
 
 
 def _serve_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from renderlayer.errors import ConfigurationError
+from renderlayer.http.engine_flags import add_engine_flags
 from renderlayer.settings import Settings, add_flags
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ LARGEST_HEADERS = 4 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the model, the flags of the settings and the address to listen on."""
+    """Add the model, the flags of the settings, those of vLLM that are ignored, and the address to listen on."""
     add_flags(parser)
+    add_engine_flags(parser)
     add_address(parser)
     parser.add_argument("--page", action="store_true", help="serve a page for people at /: chat, and what it becomes")
 

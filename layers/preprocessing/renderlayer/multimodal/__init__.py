@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from renderlayer.bundle import Model
-from renderlayer.errors import BadRequest
+from renderlayer.errors import BadRequest, NotImplementedHere
 from renderlayer.multimodal import limits
 from renderlayer.multimodal.apply import Expanded, apply, not_multimodal
+from renderlayer.multimodal.families import taken
+from renderlayer.multimodal.families.base import Family
 from renderlayer.multimodal.items import PART_TYPES, MediaItem, modality_of
 from renderlayer.multimodal.limits import check_trust
-from renderlayer.multimodal.model import family_of
+from renderlayer.multimodal.model import facts_of, family_of
 from renderlayer.multimodal.payload import Slot, Writer
 from renderlayer.multimodal.truncate import truncated
 from renderlayer.settings import Settings
@@ -30,7 +32,7 @@ __all__ = [
     "check_trust",
     "modality_of",
     "placeholder",
-    "promise",
+    "promises",
     "truncated",
 ]
 
@@ -40,17 +42,34 @@ def placeholder(model: Model, modality: str, ordinal: int) -> str:
 
     Raises:
         BadRequest: the model does not take the modality.
+        NotImplementedHere: it does, and it is not rendered here.
     """
     family = family_of(model)
     if family is None or modality not in family.modalities:
+        _check_rendered(model, modality)
         raise BadRequest(f"At most 0 {modality}(s) may be provided in one prompt.", modality)
     return family.placeholder(modality, ordinal)
 
 
-def promise(model: Model) -> str | None:
-    """What is promised of the model's tensors: "exact", or "approximate: …" with the gap; None for a text model."""
+def promises(model: Model) -> dict[str, str]:
+    """What is promised of each modality that the model takes; nothing for a text model.
+
+    "exact": tokens, ranges, hashes and tensors equal the reference's; "approximate: …" says by how much they do not;
+    "refused: …": it is not rendered here.
+    """
     family = family_of(model)
-    return family.promise if family is not None else None
+    rendered = family.modalities if family is not None else ()
+    missing = {modality: f"refused: {_not_rendered(model)}" for modality in taken(facts_of(model))}
+    return {**missing, **{modality: _promise(family, modality) for modality in rendered}}
+
+
+def _promise(family: Family | None, modality: str) -> str:
+    gap = family.gaps.get(modality) if family is not None else None
+    return f"approximate: {gap}" if gap else "exact"
+
+
+def _not_rendered(model: Model) -> str:
+    return f"media of {' '.join(model.facts.config.get('architectures') or ['this model'])} are not rendered here"
 
 
 def check_counts(model: Model, settings: Settings, items: Sequence[MediaItem]) -> None:
@@ -58,10 +77,20 @@ def check_counts(model: Model, settings: Settings, items: Sequence[MediaItem]) -
 
     Raises:
         BadRequest: param is the modality where a count is exceeded.
+        NotImplementedHere: the model takes the modality, and it is not rendered here.
     """
     if not items:
         return
     family = family_of(model)
+    for modality in {item.modality for item in items}:
+        if family is None or modality not in family.modalities:
+            _check_rendered(model, modality)
     if family is None:
         raise not_multimodal(settings)
     limits.check_counts(family.modalities, settings, items)
+
+
+def _check_rendered(model: Model, modality: str) -> None:
+    """Say of a modality without a family whether the model would take it."""
+    if modality in taken(facts_of(model)):
+        raise NotImplementedHere(f"{modality}: {_not_rendered(model)}.")

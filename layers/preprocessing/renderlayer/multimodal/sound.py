@@ -1,7 +1,7 @@
 """Audio: decoded to mono float32 at the model's rate (wire.md 4.3).
 
-PCM in WAV files is read here, anything else through PyAV. What must be resampled goes through FFmpeg's resampler,
-whose output may differ from the reference's in the last bits; samples that have the model's rate already do not.
+PCM in WAV files is read here, anything else through PyAV. Samples of another rate are resampled by a windowed sinc,
+whose last bits depend on the processor, or by FFmpeg's resampler where the rates have hardly a factor in common.
 """
 
 from __future__ import annotations
@@ -127,6 +127,10 @@ def _mono(channels: Samples) -> Samples:
 
 
 def _resampled(sound: Sound, rate: int) -> Samples:
+    from renderlayer.multimodal.pixels.resample import is_taken, resample
+
+    if is_taken(sound.rate, rate):
+        return resample(sound.samples, sound.rate, rate)
     import av
 
     frame: Any = av.AudioFrame.from_ndarray(sound.samples[None], format="fltp", layout="mono")

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,16 @@ from renderlayer.errors import ConfigurationError
 __all__ = ["pack", "pack_source", "packer_versions"]
 
 
-def pack(source: str | Path, out: str | Path, revision: str | None = None) -> Path:
+def pack(
+    source: str | Path, out: str | Path, revision: str | None = None, check: Callable[[Path], None] | None = None
+) -> Path:
     """Pack a model into a bundle. Packing the same model twice gives the same bytes.
 
     Args:
         source: a local folder in Hub layout, or a Hub id.
         out: the folder to write; it must not exist, be empty, or be a bundle (which is replaced).
         revision: branch, tag or commit of a Hub id.
+        check: is given the finished bundle before it takes its place; what it raises keeps the bundle from it.
 
     Returns:
         The folder written.
@@ -43,11 +47,13 @@ def pack(source: str | Path, out: str | Path, revision: str | None = None) -> Pa
     out = Path(out)
     if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / MANIFEST).is_file())):
         raise ConfigurationError(f"{out} exists and is no bundle: choose another folder")
-    pack_source(find_source(str(source), revision), out)
+    pack_source(find_source(str(source), revision), out, check=check)
     return out
 
 
-def pack_source(source: ModelSource, out: Path, fastokens: bool = True) -> None:
+def pack_source(
+    source: ModelSource, out: Path, fastokens: bool = True, check: Callable[[Path], None] | None = None
+) -> None:
     """Pack `source` into `out`, which is replaced when the bundle is complete.
 
     Args:
@@ -62,6 +68,8 @@ def pack_source(source: ModelSource, out: Path, fastokens: bool = True) -> None:
     try:
         _write(source, work, fastokens)
         work.chmod(0o755)
+        if check is not None:
+            check(work)
         _replace(work, out)
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -1,58 +1,95 @@
-"""The model families, by the model type in config.json."""
+"""The model families, by the architecture in config.json."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
+from renderlayer.multimodal.families.architectures import TAKEN, architecture, taken
 from renderlayer.multimodal.families.base import Facts, Family, image_token
 
-# Model type → module and class; a module is imported when its model is served.
-_FAMILIES = {
-    "deepseek_vl_v2": ("deepseek_vl2", "DeepseekVL2"),
-    "gemma3": ("gemma3", "Gemma3"),
-    "gemma4": ("gemma4", "Gemma4"),
-    "glm46v": ("glm4v", "Glm4v"),
-    "glm4v": ("glm4v", "Glm4v"),
-    "glm4v_moe": ("glm4v", "Glm4v"),
-    "idefics3": ("idefics3", "Idefics3"),
-    "internvl": ("internvl", "InternVL"),
-    "kimi_vl": ("kimi_vl", "KimiVL"),
-    "llama4": ("llama4", "Llama4"),
-    "llava": ("llava", "Llava"),
-    "llava_next": ("llava_next", "LlavaNext"),
-    "llava_onevision": ("llava_onevision", "LlavaOnevision"),
-    "mistral3": ("mistral3", "Mistral3"),
-    "phi4_multimodal": ("phi4_multimodal", "Phi4Multimodal"),
-    "qwen2_5_vl": ("qwen_video", "Qwen25VL"),
-    "qwen2_audio": ("qwen2_audio", "Qwen2Audio"),
-    "qwen2_vl": ("qwen_video", "Qwen2VL"),
-    "qwen3_5": ("qwen_video", "Qwen3VL"),
-    "qwen3_5_moe": ("qwen_video", "Qwen3VL"),
-    "qwen3_vl": ("qwen_video", "Qwen3VL"),
-    "qwen3_vl_moe": ("qwen_video", "Qwen3VL"),
-    "smolvlm": ("idefics3", "Idefics3"),
-    "ultravox": ("ultravox", "Ultravox"),
+__all__ = ["BY_TYPE", "FAMILIES", "build", "taken"]
+
+# Architecture → module and class; a module is imported when its model is served.
+FAMILIES = {
+    "DeepseekVLV2ForCausalLM": ("deepseek_vl2", "DeepseekVL2"),
+    "Gemma3ForConditionalGeneration": ("gemma3", "Gemma3"),
+    "Gemma4ForConditionalGeneration": ("gemma4", "Gemma4"),
+    "Glm4vForConditionalGeneration": ("glm4v", "Glm4v"),
+    "Glm4vMoeForConditionalGeneration": ("glm4v", "Glm4v"),
+    "Idefics3ForConditionalGeneration": ("idefics3", "Idefics3"),
+    "InternVLForConditionalGeneration": ("internvl", "InternVL"),
+    "KimiVLForConditionalGeneration": ("kimi_vl", "KimiVL"),
+    "Llama4ForConditionalGeneration": ("llama4", "Llama4"),
+    "LlavaForConditionalGeneration": ("llava", "Llava"),
+    "LlavaNextForConditionalGeneration": ("llava_next", "LlavaNext"),
+    "LlavaOnevisionForConditionalGeneration": ("llava_onevision", "LlavaOnevision"),
+    "Mistral3ForConditionalGeneration": ("mistral3", "Mistral3"),
+    "Phi4MultimodalForCausalLM": ("phi4_multimodal", "Phi4Multimodal"),
+    "Qwen2AudioForConditionalGeneration": ("qwen2_audio", "Qwen2Audio"),
+    "Qwen2VLForConditionalGeneration": ("qwen_video", "Qwen2VL"),
+    "Qwen2_5_VLForConditionalGeneration": ("qwen_video", "Qwen25VL"),
+    "Qwen3VLForConditionalGeneration": ("qwen_video", "Qwen3VL"),
+    "Qwen3VLMoeForConditionalGeneration": ("qwen_video", "Qwen3VL"),
+    "Qwen3_5ForConditionalGeneration": ("qwen_video", "Qwen3VL"),
+    "Qwen3_5MoeForConditionalGeneration": ("qwen_video", "Qwen3VL"),
+    "SmolVLMForConditionalGeneration": ("idefics3", "Idefics3"),
+    "UltravoxModel": ("ultravox", "Ultravox"),
 }
 _LLAVA_PIXTRAL = ("mistral3", "LlavaPixtral")
 _GENERAL = ("general", "General")
+# Model type → architecture, for configurations that name none; their families are not promised to be exact.
+BY_TYPE = {
+    "deepseek_vl_v2": "DeepseekVLV2ForCausalLM",
+    "gemma3": "Gemma3ForConditionalGeneration",
+    "gemma4": "Gemma4ForConditionalGeneration",
+    "glm46v": "Glm4vForConditionalGeneration",
+    "glm4v": "Glm4vForConditionalGeneration",
+    "glm4v_moe": "Glm4vMoeForConditionalGeneration",
+    "idefics3": "Idefics3ForConditionalGeneration",
+    "internvl": "InternVLForConditionalGeneration",
+    "kimi_vl": "KimiVLForConditionalGeneration",
+    "llama4": "Llama4ForConditionalGeneration",
+    "llava": "LlavaForConditionalGeneration",
+    "llava_next": "LlavaNextForConditionalGeneration",
+    "llava_onevision": "LlavaOnevisionForConditionalGeneration",
+    "mistral3": "Mistral3ForConditionalGeneration",
+    "phi4_multimodal": "Phi4MultimodalForCausalLM",
+    "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
+    "qwen2_audio": "Qwen2AudioForConditionalGeneration",
+    "qwen2_vl": "Qwen2VLForConditionalGeneration",
+    "qwen3_5": "Qwen3_5ForConditionalGeneration",
+    "qwen3_5_moe": "Qwen3_5MoeForConditionalGeneration",
+    "qwen3_vl": "Qwen3VLForConditionalGeneration",
+    "qwen3_vl_moe": "Qwen3VLMoeForConditionalGeneration",
+    "smolvlm": "SmolVLMForConditionalGeneration",
+    "ultravox": "UltravoxModel",
+}
+_BY_TYPE_GAP = "config.json names no architecture; the family is that of its model_type"
 
 
 def build(facts: Facts) -> Family | None:
-    """The family of a model; None for models without media."""
-    row = _row(facts)
+    """The family of a model; None for models without media, and for those whose media are not rendered here."""
+    named = architecture(facts)
+    row = _row(facts, named or BY_TYPE.get(str(facts.config.get("model_type")), ""))
     if row is None:
         return None
     module, name = row
     family: Any = getattr(import_module(f"{__name__}.{module}"), name)
     built: Family = family(facts)
+    if not named:
+        built.gaps = {**dict.fromkeys(built.modalities, _BY_TYPE_GAP), **built.gaps}
     return built
 
 
-def _row(facts: Facts) -> tuple[str, str] | None:
-    model_type = str(facts.config.get("model_type"))
-    if model_type == "llava" and facts.config.get("vision_config", {}).get("model_type") == "pixtral":
+def _row(facts: Facts, named: str) -> tuple[str, str] | None:
+    if named == "LlavaForConditionalGeneration" and _vision(facts).get("model_type") == "pixtral":
         return _LLAVA_PIXTRAL
-    if model_type in _FAMILIES:
-        return _FAMILIES[model_type]
+    if named in FAMILIES or named in TAKEN:
+        return FAMILIES.get(named)
     return _GENERAL if image_token(facts) is not None else None
+
+
+def _vision(facts: Facts) -> dict[str, Any]:
+    vision: dict[str, Any] = facts.config.get("vision_config") or {}
+    return vision

@@ -17,6 +17,7 @@ from renderlayer.multimodal.tensor import Field, Fields, Tensor
 
 Options = dict[str, Any]
 
+SPECTROGRAM_GAP = "a spectrogram's and a resampled sound's last bits depend on the processor that computes them"
 _SECTIONS = frozenset({"images_kwargs", "videos_kwargs", "audio_kwargs", "text_kwargs", "common_kwargs"})
 
 
@@ -109,7 +110,7 @@ class Family(Protocol):
     """A model family; one file each in this folder."""
 
     modalities: Sequence[str]
-    promise: str  # "exact": equal to the reference's to the last bit; or "approximate: …", and by how much
+    gaps: Mapping[str, str]  # modality → how far from the reference's; what is not named equals it to the last bit
     portable: bool  # whether payloads are the same bytes with and without torch
     sampling_rate: int  # of audio, in Hz
 
@@ -159,7 +160,7 @@ def options(defaults: Mapping[str, Any], kwargs: Mapping[str, Any], section: str
 class Plain:
     """What most families have in common."""
 
-    promise = "exact"
+    gaps: Mapping[str, str] = {}
     portable = True
     sampling_rate = 16_000
 

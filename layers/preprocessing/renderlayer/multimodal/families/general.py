@@ -27,7 +27,9 @@ class General(Plain):
     """One image, one run of its token."""
 
     modalities = ("image",)
-    promise = "approximate: Pillow resizes, up to 16/255 apart; tokens as far as a grid or a fixed length tells"
+    gaps: Mapping[str, str] = {
+        "image": "Pillow resizes, up to 16/255 apart; tokens as far as a grid or a fixed length tells"
+    }
     portable = False
 
     def __init__(self, facts: Facts) -> None:

@@ -31,7 +31,7 @@ class KimiVL(Plain):
     """Kimi-VL with its MoonViT tower."""
 
     modalities = ("image",)
-    promise = "approximate: the image processor comes with the model and is not compared with"
+    gaps: Mapping[str, str] = {"image": "the image processor comes with the model and is not compared with"}
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.families.base import Facts, Plain, Plan
+from renderlayer.multimodal.families.base import SPECTROGRAM_GAP, Facts, Plain, Plan
 from renderlayer.multimodal.tensor import Field, Fields
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ class Qwen2Audio(Plain):
 
     modalities = ("audio",)
     portable = False
+    gaps: Mapping[str, str] = {"audio": SPECTROGRAM_GAP}
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.audio = facts.token("<|AUDIO|>", "audio_token_index", "audio_token_id")
-        self.begin, self.end = facts.token("<|audio_bos|>"), facts.token("<|audio_eos|>")
         self.sampling_rate = int(facts.audio.get("sampling_rate", _RATE))
         self.bands = int(facts.audio.get("feature_size", _BANDS))
         self.longest = int(facts.audio.get("chunk_length", _SECONDS)) * self.sampling_rate
@@ -56,5 +56,4 @@ class Qwen2Audio(Plain):
                 "feature_attention_mask": Field(tensor("int32", mask), "batched"),
             }
 
-        tokens = [self.begin, *[self.audio] * count, self.end]
-        return Plan(tokens, {}, fields, [token == self.audio for token in tokens])
+        return Plan([self.audio] * count, {}, fields)

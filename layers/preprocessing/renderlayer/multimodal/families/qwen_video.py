@@ -88,15 +88,17 @@ class Qwen25VL(Qwen2VL):
 
 
 class Qwen3VL(Qwen2VL):
-    """Qwen3-VL and Qwen3.5: each pair of frames stands behind its time, written out in the prompt."""
+    """Qwen3-VL and Qwen3.5: each pair of frames stands behind its time, written out in the prompt.
+
+    The template's own marks around the video stay, as with the reference's processors (transformers 5.10 and later).
+    """
+
+    timed = ("video",)
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
         self.begin = facts.token("<|vision_start|>", "vision_start_token_id")
         self.end = facts.token("<|vision_end|>", "vision_end_token_id")
-
-    def target(self, modality: str) -> list[int]:
-        return [self.begin, self.video_pad, self.end] if modality == "video" else super().target(modality)
 
     def snap_video(self, size: Size, frames: int, temporal: int, factor: int, chosen: Options) -> Size:
         if frames < temporal:

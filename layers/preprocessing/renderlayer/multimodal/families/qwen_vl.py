@@ -19,6 +19,7 @@ class QwenVL(Plain):
     """Qwen2-VL and its successors, for images."""
 
     modalities: tuple[str, ...] = ("image",)
+    timed: tuple[str, ...] = ()  # modalities whose replacement tells times
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -59,14 +60,13 @@ class QwenVL(Plain):
         values, grid = embeds.tensors.get(f"{modality}_embeds"), embeds.tensors.get(f"{modality}_grid_thw")
         if values is None or grid is None or len(values.shape) != 2 or grid.dtype != "int64":
             raise BadRequest(f"{modality}_embeds must be an object of {modality}_embeds and {modality}_grid_thw.")
-        target = self.target(modality)
-        if len(target) != 1:
+        if modality in self.timed:
             raise BadRequest(f"The model does not take {modality} embeddings, whose times are unknown.")
         if grid.shape not in ((3,), (1, 3)):
             raise BadRequest(f"{modality}_grid_thw must be the grid of one item.")
         known = {f"{modality}_grid_thw": Field(Tensor("int64", (3,), grid.data), "batched", keep_on_cpu=True)}
         fields = {f"{modality}_embeds": Field(values, "flat"), **known}
-        return Plan(target * values.shape[0], known, lambda: fields)
+        return Plan(self.target(modality) * values.shape[0], known, lambda: fields)
 
     def snap(self, size: Size, factor: int, chosen: Options) -> Size:
         """The size at which an image is cut into patches."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from renderlayer.multimodal.families.base import Facts, Plain, Plan
+from renderlayer.multimodal.families.base import SPECTROGRAM_GAP, Facts, Plain, Plan
 from renderlayer.multimodal.tensor import Field, Fields, int32, int64
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class Ultravox(Plain):
 
     modalities = ("audio",)
     portable = False
+    gaps: Mapping[str, str] = {"audio": SPECTROGRAM_GAP}
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
