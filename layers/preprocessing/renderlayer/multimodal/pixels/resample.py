@@ -66,4 +66,5 @@ def _by_numpy(padded: Samples, kernel: NDArray[np.float32], stride: int) -> Samp
     windows = np.lib.stride_tricks.sliding_window_view(padded, kernel.shape[1])[::stride]
     step = max(1, _WORKING_SET // kernel.shape[1])
     parts = [windows[at : at + step] @ kernel.T for at in range(0, len(windows), step)]
-    return np.concatenate(parts).reshape(-1)
+    flat: Samples = np.concatenate(parts).reshape(-1)
+    return flat
