@@ -23,6 +23,7 @@ ROOMS = (
     "references",
     "render",
     "derender",
+    "roundtrip",
     "pipeline",
     "batch",
     "http",

@@ -15,13 +15,14 @@ from renderlayer.bundle import open_bundle, open_model
 from renderlayer.bundle.cache import cache_folder
 from renderlayer.bundle.pack import pack
 from renderlayer.errors import ConfigurationError
+from renderlayer.roundtrip import add_round_trip
 from renderlayer.settings import Settings
 from tests.bundle.conftest import MakeFolder
 
 
 def test_two_packs_are_byte_identical(make_folder: MakeFolder, tmp_path: Path) -> None:
     source, one, two = make_folder(kind="nfc_byte_level"), tmp_path / "one", tmp_path / "two"
-    pack(source, one)
+    pack(source, one, check=add_round_trip)
     command = [sys.executable, "-m", "renderlayer.cli", "pack", str(source), "-o", str(two)]
     subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "7"}, check=True, capture_output=True, timeout=120)
     names = sorted(path.name for path in one.iterdir())

@@ -38,12 +38,14 @@ def _pack_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _pack(arguments: argparse.Namespace) -> int:
     from renderlayer.bundle.pack import pack
+    from renderlayer.roundtrip import add_round_trip
 
     def check(bundle: Path) -> None:
         for line in _refused(bundle):
             if arguments.strict:
                 raise ConfigurationError(line)
             print(f"warning: {line}", file=sys.stderr)
+        add_round_trip(bundle)
 
     _show(str(pack(arguments.model, arguments.output, arguments.revision, check)))
     return 0
@@ -54,6 +56,9 @@ def _refused(bundle: Path) -> list[str]:
     from renderlayer import multimodal
     from renderlayer.bundle import open_bundle
 
+    tried = shown(bundle)
+    if tried:
+        print("", *tried, sep="\n")
     promises = multimodal.promises(open_bundle(bundle))
     return [f"{modality} is {promise}" for modality, promise in promises.items() if promise.startswith("refused")]
 
@@ -71,8 +76,12 @@ def _show(bundle: str) -> None:
     from renderlayer import multimodal
     from renderlayer.bundle import open_bundle
     from renderlayer.bundle.inspect import summary
+    from renderlayer.roundtrip import shown
 
     print(summary(bundle))
+    tried = shown(bundle)
+    if tried:
+        print("", *tried, sep="\n")
     promises = multimodal.promises(open_bundle(bundle))
     if promises:
         print("\nmedia", *(f"  {modality}  {promise}" for modality, promise in promises.items()), sep="\n")

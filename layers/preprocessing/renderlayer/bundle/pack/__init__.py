@@ -24,7 +24,7 @@ from renderlayer.bundle.pack.tokenizer import describe_engine, proof_texts
 from renderlayer.bundle.pack.vocabulary import describe_decoder, proof_ids, write_vocabulary
 from renderlayer.errors import ConfigurationError
 
-__all__ = ["pack", "pack_source", "packer_versions"]
+__all__ = ["pack", "pack_source", "packer_versions", "write_manifest"]
 
 
 def pack(
@@ -102,6 +102,11 @@ def _write(source: ModelSource, out: Path, fastokens: bool) -> None:
         "files": {path.name: path.stat().st_size for path in sorted(out.iterdir())},
     }
     manifest["facts"]["fingerprint"] = _fingerprint(out)
+    write_manifest(manifest, out)
+
+
+def write_manifest(manifest: dict[str, Any], out: Path) -> None:
+    """Write a bundle's manifest; the same one gives the same bytes."""
     (out / MANIFEST).write_text(
         json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8"
     )

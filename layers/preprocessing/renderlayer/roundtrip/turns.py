@@ -1,0 +1,197 @@
+"""An assistant's turn as the model would write it: what the renderer of prompts puts into the history, taken out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from renderlayer.errors import RenderLayerError
+from renderlayer.render.conversation import conversation
+from renderlayer.render.server import Server
+from renderlayer.roundtrip.conversations import PLAINER_TOOLS, TOOLS, USER, Said
+from renderlayer.roundtrip.markup import all_markers, thoughts
+
+Json = dict[str, Any]
+
+SWITCHES: tuple[Json, ...] = (
+    {},
+    {"enable_thinking": True, "thinking": True},
+    {"enable_thinking": False, "thinking": False},
+)
+"""Template kwargs under which a prompt is tried that the history continues."""
+_UNIT = re.compile(r"(?:<[^<>\s]+>|\[[^][\s]+\])$")
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn and the prompt before it.
+
+    Attributes:
+        said: what is in it.
+        text: what the model writes, without its stop token.
+        stop: the stop token's text, or "".
+        prompt: the prompt's text.
+        kwargs: the template kwargs of the prompt.
+    """
+
+    said: Said
+    text: str
+    stop: str
+    prompt: str
+    kwargs: Json
+
+
+def message(said: Said, kimi_ids: bool) -> Json:
+    """The turn as a message of a request."""
+    found: Json = {"role": "assistant", "content": said.content or None}
+    if said.reasoning:
+        found["reasoning"] = said.reasoning
+    if said.calls:
+        found["tool_calls"] = [
+            {
+                "id": f"functions.{name}:{index}" if kimi_ids else f"call{index:05}",
+                "type": "function",
+                "function": {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)},
+            }
+            for index, (name, arguments) in enumerate(said.calls)
+        ]
+    return found
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes turns with the server's chat template, or with the program that stands for it.
+
+    Attributes:
+        thinks: tells of a prompt's text and its kwargs whether the parser takes what follows for reasoning.
+        thought: an empty thought, as the model writes it; what it says without thinking follows it where the history
+            leaves thoughts out.
+    """
+
+    server: Server
+    thinks: Callable[[str, Json], bool] = lambda prompt, kwargs: False
+    thought: tuple[str, str] = ("", "")
+
+    def turn(self, said: Said) -> Turn | None:
+        """The turn; None where the template refuses it, or does not let it follow a prompt."""
+        for way in (self._continued, self._rewritten):
+            turns = [turn for kwargs in SWITCHES if (turn := way(said, kwargs))]
+            spoken = next((turn for turn in turns if self._is_spoken(turn)), None)
+            if spoken:
+                return spoken
+            if turns:
+                return self._after_thought(turns[0])
+        return None
+
+    def _is_spoken(self, turn: Turn) -> bool:
+        """Whether the answer is outside the reasoning where it has none."""
+        closer = self.thought[1]
+        return bool(turn.said.reasoning) or closer in turn.text or not self.thinks(turn.prompt, turn.kwargs)
+
+    def _after_thought(self, turn: Turn) -> Turn:
+        opener, closer = self.thought
+        opened = turn.prompt.rstrip().endswith(opener)
+        return replace(turn, text=(closer if opened else opener + closer) + turn.text)
+
+    @cached_property
+    def tools(self) -> list[Json]:
+        """The tools that every conversation has.
+
+        Raises:
+            RenderLayerError: the template refuses tools.
+        """
+        try:
+            self._render([USER], {}, generate=True, tools=TOOLS)
+        except RenderLayerError:
+            self._render([USER], {}, generate=True, tools=PLAINER_TOOLS)
+            return PLAINER_TOOLS
+        return TOOLS
+
+    def history(self, said: Said, kwargs: Json) -> str:
+        """The conversation that ends with the turn; "" where the template refuses it."""
+        try:
+            return self._render([USER, message(said, self._kimi_ids)], kwargs, generate=False)
+        except RenderLayerError:
+            return ""
+
+    def _continued(self, said: Said, kwargs: Json) -> Turn | None:
+        """The turn where the history begins with the prompt."""
+        prompt, full = self._prompt(kwargs), self.history(said, kwargs)
+        if not full or not full.startswith(prompt):
+            return None
+        return self._turn(said, full[len(prompt) :], kwargs)
+
+    def _rewritten(self, said: Said, kwargs: Json) -> Turn | None:
+        """The turn where the history lacks the reasoning with which the prompt ends, empty or open.
+
+        An open one the model has to close.
+        """
+        prompt, full = self._prompt(kwargs), self.history(said, kwargs)
+        for opener, closer in thoughts().items():
+            base, found, inside = prompt.rpartition(opener)
+            if found and full.startswith(base) and not inside.replace(closer, "").strip():
+                missing = "" if closer in inside else closer
+                return self._turn(said, missing + full[len(base) :], kwargs)
+        return None
+
+    def _turn(self, said: Said, text: str, kwargs: Json) -> Turn:
+        text, stop = self._stopped(text)
+        return Turn(said, text, stop, self._prompt(kwargs), kwargs)
+
+    def _stopped(self, text: str) -> tuple[str, str]:
+        """The text up to the stop token, and that token: what ends every turn, or a special one that ends this."""
+        ended = text.rstrip()
+        unit = _UNIT.search(self._tail)
+        last = unit.group() if unit and unit.group() not in all_markers() else self._tail
+        for stop in (last, *self._special):
+            if stop and ended.endswith(stop):
+                return ended.removesuffix(stop), stop
+        return text, ""
+
+    @cached_property
+    def _special(self) -> list[str]:
+        vocabulary = self.server.model.vocabulary
+        special = [text for text, token_id in vocabulary.added.items() if token_id in vocabulary.special_ids]
+        return [text for text in special if text not in all_markers()]
+
+    @cached_property
+    def _tail(self) -> str:
+        """What the history has behind content."""
+        return self.history(Said("", content="omega"), {}).rpartition("omega")[2].strip()
+
+    @cached_property
+    def _kimi_ids(self) -> bool:
+        """Whether calls are named by their ids alone, as Kimi's are."""
+        said = Said("", calls=(("ping", {}),))
+        for kimi in (False, True):
+            try:
+                full = self._render([USER, message(said, kimi)], {}, generate=False)
+            except RenderLayerError:
+                continue
+            if "ping" in full.rpartition(USER["content"])[2]:
+                return kimi
+        return False
+
+    def _prompt(self, kwargs: Json) -> str:
+        key = str(kwargs)
+        if key not in self._prompts:
+            self._prompts[key] = self._render([USER], kwargs, generate=True)
+        return self._prompts[key]
+
+    @cached_property
+    def _prompts(self) -> dict[str, str]:
+        return {}
+
+    def _render(
+        self, messages: Sequence[Json], kwargs: Mapping[str, Any], generate: bool, tools: list[Json] | None = None
+    ) -> str:
+        server = self.server
+        template = server.program or server.model.templates.resolve(None, True)
+        seen = conversation(messages, server, template)
+        return template.render(
+            seen.messages, self.tools if tools is None else tools, None, {**kwargs, "add_generation_prompt": generate}
+        )
