@@ -56,9 +56,6 @@ def _refused(bundle: Path) -> list[str]:
     from renderlayer import multimodal
     from renderlayer.bundle import open_bundle
 
-    tried = shown(bundle)
-    if tried:
-        print("", *tried, sep="\n")
     promises = multimodal.promises(open_bundle(bundle))
     return [f"{modality} is {promise}" for modality, promise in promises.items() if promise.startswith("refused")]
 

@@ -17,7 +17,7 @@ from renderlayer.settings import Settings
 
 
 def add_round_trip(folder: Path) -> None:
-    """Try the bundle in `folder` with the parsers that were found for it; its manifest keeps the result as `round_trip`.
+    """Try the parsers that were found for the bundle in `folder`; its manifest keeps the result as `round_trip`.
 
     It is what `examine` returns; or `skipped` alone, a reason: prompts that no template writes, or a template that
     takes no tools.
