@@ -94,6 +94,24 @@ def media(case: dict[str, Any]) -> list[MediaItem]:
     ]
 
 
+def ranges_fault(wide: dict[str, Any], narrow: dict[str, Any], token_ids: list[int]) -> str | None:
+    """What differs between the reference's ranges and ours, which are narrowed to what receives embeddings."""
+    if wide.keys() != narrow.keys():
+        return f"modalities {list(wide)} and not {list(narrow)}"
+    for modality, places in wide.items():
+        if len(places) != len(narrow[modality]):
+            return f"{len(places)} ranges and not {len(narrow[modality])}"
+        for want, got in zip(places, narrow[modality], strict=True):
+            if want == got or {**want, "is_embed": got.get("is_embed")} == got:
+                continue
+            begin, end = got["offset"], got["offset"] + got["length"]
+            before, after = want["offset"], want["offset"] + want["length"]
+            kinds, around = set(token_ids[begin:end]), {*token_ids[before:begin], *token_ids[end:after]}
+            if not (before <= begin < end <= after) or len(kinds) != 1 or kinds & around:
+                return f"range {want} and not {got}"
+    return None
+
+
 def _for_template(message: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(message["content"], list):
         return message

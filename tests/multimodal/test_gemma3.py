@@ -45,13 +45,14 @@ SQUARE = "<start_of_image>" + "<image_soft_token>" * 3 + "<end_of_image>"
 def test_an_image_stands_between_blank_lines(gemma: Model) -> None:
     text, features = apply(gemma, "user\n<start_of_image>say", [(40, 30)])
     assert text == f"user\n\n\n{SQUARE}\n\nsay"
-    assert features["mm_placeholders"]["image"] == [{"offset": text_tokens(gemma, "user"), "length": 7}]
+    begin = text_tokens(gemma, "user") + 2
+    assert features["mm_placeholders"]["image"] == [{"offset": begin, "length": 3}], "only what receives embeddings"
 
 
 def test_neighbours_share_their_newlines(gemma: Model) -> None:
     text, features = apply(gemma, "<start_of_image><start_of_image>", [(40, 30)] * 2)
     assert text == f"\n\n{SQUARE}\n\n\n\n{SQUARE}\n\n"
-    assert features["mm_placeholders"]["image"] == [{"offset": 0, "length": 7}, {"offset": 7, "length": 6}]
+    assert features["mm_placeholders"]["image"] == [{"offset": 2, "length": 3}, {"offset": 8, "length": 3}]
 
 
 def test_pan_and_scan(gemma: Model) -> None:
@@ -59,6 +60,8 @@ def test_pan_and_scan(gemma: Model) -> None:
     text, features = apply(gemma, "<start_of_image>", [(90, 30)], mm_processor_kwargs=options)
     here = "Here is the original image \n\n" + SQUARE + "\n\n and here are some crops to help you see better "
     assert text == here + " ".join([f"\n\n{SQUARE}\n\n"] * 3)
+    (place,) = features["mm_placeholders"]["image"]
+    assert sum(place["is_embed"]) == 4 * 3, "four squares with text between them cannot be one range"
     item = msgpack.unpackb(base64.b64decode(features["kwargs_data"]["image"][0]))
     assert item["pixel_values"]["data"][:2] == ["bfloat16", [4, 3, 56, 56]]
     assert item["num_patches"]["data"][2].data == (4).to_bytes(8, "little")

@@ -183,11 +183,18 @@ def _payloads(entries: Sequence[_Entry], write: Writer) -> dict[str, list[str]]:
 
 
 def _placeholder(place: Range, plan: Plan) -> dict[str, Any]:
-    """The item's range; with `is_embed`, which the reference cannot express, where only some positions take part."""
-    described: dict[str, Any] = {"offset": place.offset, "length": place.length}
-    if plan.is_embed is not None:
-        described["is_embed"] = plan.is_embed[-place.length :]
-    return described
+    """The positions that receive embeddings, which end the engine's process where they are fewer than the range.
+
+    A range is narrowed to them. Where they do not follow each other, it stays whole and `is_embed`, which the
+    reference cannot express, says which they are.
+    """
+    if plan.is_embed is None:
+        return {"offset": place.offset, "length": place.length}
+    used = plan.is_embed[-place.length :]
+    first, count = used.index(True), sum(used)
+    if all(used[first : first + count]):
+        return {"offset": place.offset + first, "length": count}
+    return {"offset": place.offset, "length": place.length, "is_embed": used}
 
 
 def metadata_of(plans: Iterable[tuple[str, Plan]]) -> dict[str, list[str | None]] | None:

@@ -6,7 +6,7 @@ What is known without decoding all frames: their number and rate, the size, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
 
@@ -59,6 +59,16 @@ class Clip:
     def decoded_bytes(self) -> int:
         """Memory that all frames take together."""
         return self.size[0] * self.size[1] * 3 * len(self.indices)
+
+    def picked(self, positions: list[int]) -> Clip:
+        """The frames at these ascending positions among the loaded ones, as the frames of the source that they name.
+
+        Raises:
+            BadRequest: fewer frames were loaded.
+        """
+        if not positions or positions[-1] >= len(self.indices):
+            raise BadRequest(f"The {len(self.indices)} frames that were loaded of the video cannot be sampled again.")
+        return replace(self, indices=positions, frames=lambda: _picked(self.frames(), positions))
 
 
 def open_clip(data: bytes, options: Mapping[str, Any], sample: Sample, most: int = Settings.max_image_pixels) -> Clip:
@@ -151,6 +161,17 @@ def _described(count: int, options: Mapping[str, Any]) -> tuple[Source, list[int
     elif not isinstance(duration, (int, float)) or duration < 0:
         raise BadRequest("duration must be a non-negative number")
     return Source(total, float(fps), duration), indices
+
+
+def _picked(frames: Iterator[Any], positions: list[int]) -> Iterator[Any]:
+    wanted = iter(positions)
+    position = next(wanted, None)
+    for index, frame in enumerate(frames):
+        while position == index:
+            yield frame
+            position = next(wanted, None)
+        if position is None:
+            return
 
 
 def _container(data: bytes) -> str | None:

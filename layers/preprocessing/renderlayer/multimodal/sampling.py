@@ -10,7 +10,9 @@ from typing import Any
 
 from renderlayer.errors import BadRequest
 
-_FPS, _LEAST, _MOST, _FRAMES = 2, 4, 768, 32
+FPS, LEAST, MOST = 2, 4, 768
+_FASTEST = 30  # frames a second
+_FRAMES = 32
 _BLOCK = 8  # floats that a vector holds in the reference's `arange`; it works on two vectors at a time
 
 
@@ -30,22 +32,22 @@ def uniform(source: Source, options: Mapping[str, Any]) -> list[int]:
         count = min(most, count)
     if fps > 0:
         count = min(count, math.floor(source.duration * fps))
-    return _spread(source.frames, max(count, 1), whole=True)
+    return spread(source.frames, max(count, 1), whole=True)
 
 
 def by_rate(source: Source, options: Mapping[str, Any]) -> list[int]:
     """`fps` frames a second, 4 to 768 of them, the first and the last among them (Qwen3-VL)."""
-    count = int(source.frames / _rate(source) * options.get("fps", _FPS))
-    count = min(max(count, options.get("min_frames", _LEAST)), options.get("max_frames", _MOST), source.frames)
-    return _spread(source.frames, count, whole=False)
+    count = int(source.frames / _rate(source) * min(options.get("fps", FPS), _FASTEST))
+    most = min(options.get("max_frames", MOST), MOST)
+    return spread(source.frames, min(max(count, options.get("min_frames", LEAST)), most, source.frames))
 
 
 def by_rate_in_pairs(source: Source, options: Mapping[str, Any]) -> list[int]:
     """`fps` frames a second, 4 to 768 of them, an even number, from the first on at equal steps (Qwen2-VL)."""
     pair = options.get("temporal_patch_size", 2)
-    most = math.floor(min(options.get("max_frames", _MOST), source.frames) / pair) * pair
-    count = source.frames / _rate(source) * options.get("fps", _FPS)
-    count = math.floor(min(max(count, options.get("min_frames", _LEAST)), most, source.frames) / pair) * pair
+    most = math.floor(min(options.get("max_frames", MOST), source.frames) / pair) * pair
+    count = source.frames / _rate(source) * options.get("fps", FPS)
+    count = math.floor(min(max(count, options.get("min_frames", LEAST)), most, source.frames) / pair) * pair
     if not count:
         raise BadRequest(f"Failed to load video: it needs at least {pair} frames")
     return [min(index, source.frames - 1) for index in steps(source.frames, source.frames / count)]
@@ -57,7 +59,7 @@ def _rate(source: Source) -> float:
     return source.fps
 
 
-def _spread(total: int, count: int, whole: bool) -> list[int]:
+def spread(total: int, count: int, whole: bool = False) -> list[int]:
     """`count` positions from 0 to total − 1 at equal distances, cut (`whole`) or rounded to integers."""
     if count == 1:
         return [0]

@@ -37,11 +37,11 @@ class Gemma3(Plain):
         self.facts = facts
         self._begin = facts.token("<start_of_image>", "boi_token_index", "boi_token_id")
         end = facts.token("<end_of_image>", "eoi_token_index", "eoi_token_id")
-        soft = facts.token("<image_soft_token>", "image_token_index", "image_token_id")
+        self._soft = facts.token("<image_soft_token>", "image_token_index", "image_token_id")
         runs = [facts.lexicon.encode("\n" * count) for count in range(1, _NEWLINES + 1)]
         self._newlines = {run[0]: count for count, run in enumerate(runs, 1) if len(run) == 1}
         length = facts.processor.get("image_seq_length") or facts.config.get("mm_tokens_per_image", 256)
-        self._square = [*runs[1], self._begin, *[soft] * int(length), end, *runs[1]]
+        self._square = [*runs[1], self._begin, *[self._soft] * int(length), end, *runs[1]]
 
     def placeholder(self, modality: str, ordinal: int) -> str:
         return "<start_of_image>"
@@ -59,8 +59,7 @@ class Gemma3(Plain):
         def fields() -> Fields:
             return {"num_patches": count, "pixel_values": Field(_squares(media, boxes, chosen), "flat")}
 
-        # The mask of this range is left out: it is where the soft token stands, and the reference sends none.
-        return Plan(tokens, {"num_patches": count}, fields)
+        return Plan(tokens, {"num_patches": count}, fields, [token == self._soft for token in tokens])
 
     def join(self, left: int, right: int) -> int | None:
         """Neighbouring runs of newlines are one token, as the tokenizer would have it."""

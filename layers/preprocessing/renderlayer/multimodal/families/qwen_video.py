@@ -33,7 +33,12 @@ class Qwen2VL(QwenVL):
     def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
         if modality == "image":
             return super().plan(modality, media, kwargs)
-        return self.plan_video(media, options(self.facts.video, kwargs, "videos_kwargs"))
+        given = options({}, kwargs, "videos_kwargs")
+        return self.plan_video(self.chosen_frames(media, given), {**self.facts.video, **given})
+
+    def chosen_frames(self, clip: Clip, given: Options) -> Clip:
+        """The frames that the processor keeps of those that were loaded; `given` are the options of request and server."""
+        return clip
 
     def plan_video(self, clip: Clip, chosen: Options) -> Plan:
         """Lay out one video: a token for each square of merge² patches of a pair of frames."""
@@ -99,6 +104,25 @@ class Qwen3VL(Qwen2VL):
         super().__init__(facts)
         self.begin = facts.token("<|vision_start|>", "vision_start_token_id")
         self.end = facts.token("<|vision_end|>", "vision_end_token_id")
+
+    def chosen_frames(self, clip: Clip, given: Options) -> Clip:
+        """As `do_sample_frames` asks, which is on where all frames of the source were loaded."""
+        if not given.get("do_sample_frames", clip.metadata["do_sample_frames"]):
+            return clip
+        total, count, fps = clip.source.frames, given.get("num_frames"), given.get("fps")
+        if count is not None and fps is not None:
+            raise BadRequest("num_frames and fps exclude each other.", "mm_processor_kwargs")
+        if count is None:
+            rate = clip.source.fps or 24.0
+            count = int(total / rate * (fps or self.facts.video.get("fps") or sampling.FPS))
+        least, most = (
+            self.facts.video.get("min_frames", sampling.LEAST),
+            self.facts.video.get("max_frames", sampling.MOST),
+        )
+        within = min(max(count, least), most, total)
+        if given.get("num_frames", within) != within:
+            raise BadRequest(f"The video has no {count} frames to sample.", "mm_processor_kwargs")
+        return clip.picked(sampling.spread(total, within))
 
     def snap_video(self, size: Size, frames: int, temporal: int, factor: int, chosen: Options) -> Size:
         if frames < temporal:

@@ -1,0 +1,32 @@
+"""What shows that an architecture's media equal the reference's: recordings of it, or its processor as an oracle."""
+
+from __future__ import annotations
+
+RECORDINGS = {
+    "DeepseekVLV2ForCausalLM": "fam-deepseek-vl2",
+    "Gemma3ForConditionalGeneration": "tiny-gemma3",
+    "Gemma4ForConditionalGeneration": "fam-gemma4",
+    "Glm4vForConditionalGeneration": "fam-glm4.1v",
+    "Glm4vMoeForConditionalGeneration": "fam-glm4.5v",
+    "Idefics3ForConditionalGeneration": "fam-idefics3",
+    "InternVLForConditionalGeneration": "fam-internvl-hf",
+    "Llama4ForConditionalGeneration": "fam-llama4",
+    "LlavaForConditionalGeneration": "fam-llava1.5",
+    "LlavaNextForConditionalGeneration": "fam-llava-next",
+    "LlavaOnevisionForConditionalGeneration": "fam-llava-onevision",
+    "Mistral3ForConditionalGeneration": "fam-mistral3",
+    "Qwen2AudioForConditionalGeneration": "fam-qwen2-audio",
+    "Qwen2VLForConditionalGeneration": "fam-qwen2-vl",
+    "Qwen2_5_VLForConditionalGeneration": "tiny-qwen2.5-vl",
+    "Qwen3VLForConditionalGeneration": "tiny-qwen3-vl",
+    "Qwen3VLMoeForConditionalGeneration": "fam-qwen3-vl-moe",
+    "Qwen3_5ForConditionalGeneration": "fam-qwen3.5",
+    "SmolVLMForConditionalGeneration": "fam-smolvlm2",
+}
+"""Architecture → a set of recorded exchanges."""
+MORE_RECORDINGS = ("fam-pixtral-hf", "fam-glm4.6v")
+"""Of architectures that have a set already."""
+ALIKE = {"Qwen3_5MoeForConditionalGeneration": "Qwen3_5ForConditionalGeneration"}
+"""Architecture → another one, whose processor is the same in the reference."""
+ORACLES = {"Phi4MultimodalForCausalLM": "phi4_multimodal"}
+"""Architecture → a case of `processed.CASES`: Hugging Face's processor, to the last bit."""
