@@ -37,7 +37,7 @@ class Qwen2VL(QwenVL):
         return self.plan_video(self.chosen_frames(media, given), {**self.facts.video, **given})
 
     def chosen_frames(self, clip: Clip, given: Options) -> Clip:
-        """The frames that the processor keeps of those that were loaded; `given` are the options of request and server."""
+        """The frames that the processor keeps of the loaded ones; `given` are the options of request and server."""
         return clip
 
     def plan_video(self, clip: Clip, chosen: Options) -> Plan:
