@@ -13,13 +13,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 after an orderly stop, 1 for a configuration that cannot work."""
     from infra.generate import options
     from infra.generate.process import prepare
-    from renderlayer.http.serve import add_arguments
 
     parser = argparse.ArgumentParser(prog="python -m infra.generate", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve a model on /inference/v1/generate")
-    add_arguments(serve)
-    options.add_flags(serve)
+    options.add_arguments(serve)
     commands.add_parser("fetch", help="print the folder of the default model; download and convert it if needed")
     given = parser.parse_args(arguments)
     try:

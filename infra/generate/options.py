@@ -7,6 +7,9 @@ import json
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from renderlayer import settings
+from renderlayer.http.serve import add_address
+
 # Flags of the reference's engine that callers pass by habit, with the number of their values. Accepted, without effect.
 IGNORED: dict[str, int] = {
     "--enable-scale-out": 0,
@@ -54,6 +57,13 @@ class Options:
     @classmethod
     def from_arguments(cls, arguments: argparse.Namespace) -> Options:
         return cls(**{row.name: getattr(arguments, row.name) for row in fields(cls)})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the model, the flags of the settings, the address to listen on, and the engine's own flags."""
+    settings.add_flags(parser)
+    add_address(parser)
+    add_flags(parser)
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

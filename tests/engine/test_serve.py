@@ -23,7 +23,6 @@ from infra.generate.options import Options
 from infra.generate.serve import imported, named, wrap
 from infra.generate.smollm2 import NAME
 from renderlayer.errors import ConfigurationError
-from renderlayer.http.serve import add_arguments
 from renderlayer.settings import Settings
 from tests.engine.serving import GENERATE
 
@@ -36,8 +35,7 @@ RECORDED = (
 
 def parsed(line: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    options.add_flags(parser)
+    options.add_arguments(parser)
     return parser.parse_args(line.split())
 
 

@@ -10,24 +10,26 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-_SWITCHES = (
-    "aggregate-engine-logging async-scheduling disable-access-log-for-endpoints disable-custom-all-reduce "
-    "disable-fastapi-docs disable-frontend-multiprocessing disable-log-requests disable-log-stats disable- "
-    "uvicorn-access-log enable-chunked-prefill enable-eplb enable-expert-parallel enable-force-include-usage "
-    "enable-log-outputs enable-log-requests enable-prefix-caching enable-prompt-tokens-details enable-scale-out "
-    "enable-server-load-tracking enforce-eager mm-encoder-only skip-mm-profiling trust-remote-code"
-)
-_VALUES = (
-    "all2all-backend api-server-count attention-backend block-size code-revision compilation-config config-format "
-    "cpu-offload-gb cudagraph-capture-sizes data-parallel-address data-parallel-backend data-parallel-rank data- "
-    "parallel-size data-parallel-size-local device-ids distributed-executor-backend download-dir dtype ec- "
-    "transfer-config gpu-memory-utilization hf-token kv-cache-dtype kv-cache-memory-bytes kv-transfer-config "
-    "load-format log-config-file log-level max-log-len max-num-batched-tokens max-num-seqs max-parallel-loading- "
-    "workers max-seq-len-to-capture mm-encoder-attn-backend mm-encoder-tp-mode mm-processor-cache-gb mm- "
-    "processor-cache-type model-loader-extra-config moe-backend num-gpu-blocks-override optimization-level otlp- "
-    "traces-endpoint pipeline-parallel-size quantization renderer-num-workers runner scheduling-policy seed "
-    "speculative-config swap-space tensor-parallel-size tokenizer-mode uvicorn-log-level"
-)
+_SWITCHES = """
+    aggregate-engine-logging async-scheduling disable-access-log-for-endpoints disable-custom-all-reduce
+    disable-fastapi-docs disable-frontend-multiprocessing disable-log-requests disable-log-stats
+    disable-uvicorn-access-log enable-chunked-prefill enable-eplb enable-expert-parallel
+    enable-force-include-usage enable-log-outputs enable-log-requests enable-prefix-caching
+    enable-prompt-tokens-details enable-scale-out enable-server-load-tracking enforce-eager mm-encoder-only
+    skip-mm-profiling trust-remote-code
+"""
+_VALUES = """
+    all2all-backend api-server-count attention-backend block-size code-revision compilation-config
+    config-format cpu-offload-gb cudagraph-capture-sizes data-parallel-address data-parallel-backend
+    data-parallel-rank data-parallel-size data-parallel-size-local device-ids distributed-executor-backend
+    download-dir dtype ec-transfer-config gpu-memory-utilization hf-token kv-cache-dtype kv-cache-memory-bytes
+    kv-transfer-config load-format log-config-file log-level max-log-len max-num-batched-tokens max-num-seqs
+    max-parallel-loading-workers max-seq-len-to-capture mm-encoder-attn-backend mm-encoder-tp-mode
+    mm-processor-cache-gb mm-processor-cache-type model-loader-extra-config moe-backend
+    num-gpu-blocks-override optimization-level otlp-traces-endpoint pipeline-parallel-size quantization
+    renderer-num-workers runner scheduling-policy seed speculative-config swap-space tensor-parallel-size
+    tokenizer-mode uvicorn-log-level
+"""
 _SHORT = {
     "data-parallel-size": "-dp",
     "enable-expert-parallel": "-ep",
