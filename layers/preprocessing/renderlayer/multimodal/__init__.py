@@ -34,6 +34,7 @@ __all__ = [
     "placeholder",
     "promises",
     "truncated",
+    "units",
 ]
 
 
@@ -49,6 +50,14 @@ def placeholder(model: Model, modality: str, ordinal: int) -> str:
         _check_rendered(model, modality)
         raise BadRequest(f"At most 0 {modality}(s) may be provided in one prompt.", modality)
     return family.placeholder(modality, ordinal)
+
+
+def units(model: Model) -> dict[str, tuple[str, list[int]]]:
+    """What a template writes for an item and an item's tokens replace: the text → its modality and its token ids."""
+    family = family_of(model)
+    targets = {modality: family.target(modality) for modality in family.modalities} if family is not None else {}
+    texts = {name: model.tokenizer.decode(ids, skip_special_tokens=False) for name, ids in targets.items()}
+    return {text: (name, targets[name]) for name, text in texts.items() if text}
 
 
 def promises(model: Model) -> dict[str, str]:

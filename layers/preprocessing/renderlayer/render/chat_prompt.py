@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,28 +79,71 @@ def conversation_prompt(
         return server.renderer.prompt(talk)
     template = server.program or server.model.templates.resolve(chat_template, bool(tools))
     seen = conversation(messages, server, template, dialect)
+    mark = ""
+    if seen.media:
+        messages, mark = _without_spelled(messages, seen, server, template.content_format)
+        seen = conversation(messages, server, template, dialect) if mark else seen
     if not seen.messages:
         raise BadRequest("Cannot apply chat template to an empty conversation. Provide at least one message.")
     text = template.render(seen.messages, tools, kwargs.get("documents"), kwargs)
     if seen.media:
-        return _with_media(text, seen, server, options, media or MediaOptions(), limited)
+        return _with_media(text, mark, seen, server, options, media or MediaOptions(), limited)
     if not limited:
         return Prompt(server.model.tokenizer.encode(text, options.add_special_tokens))
     token_ids, offsets = tokenize(text, server, options)
     return Prompt(token_ids, offsets, None, seen.tool_call_count)
 
 
+def _without_spelled(
+    messages: Sequence[dict[str, Any]], talk: Conversation, server: Server, content_format: str
+) -> tuple[Sequence[dict[str, Any]], str]:
+    """The messages with the placeholders that their texts spell broken, and the mark that breaks them."""
+    from renderlayer import multimodal
+    from renderlayer.render import spelled
+
+    whole: list[str] = []
+    if content_format == "string":  # in which clients may write placeholders by hand
+        counts = Counter(item.modality for item in talk.media)
+        whole = [
+            multimodal.placeholder(server.model, modality, ordinal + 1)
+            for modality, count in counts.items()
+            for ordinal in range(count)
+        ]
+    return spelled.broken(messages, multimodal.units(server.model), whole)
+
+
+def _tokenized(text: str, mark: str, talk: Conversation, server: Server, options: TokenizeOptions) -> list[int]:
+    if not mark:
+        return server.model.tokenizer.encode(text, options.add_special_tokens)
+    from renderlayer import multimodal
+    from renderlayer.render import spelled
+
+    counts = Counter(item.modality for item in talk.media)
+    units = multimodal.units(server.model)
+    return spelled.tokenize(text, mark, units, server.model.tokenizer, options.add_special_tokens, counts)
+
+
 def _with_media(
-    text: str, talk: Conversation, server: Server, options: TokenizeOptions, media: MediaOptions, limited: bool
+    text: str,
+    mark: str,
+    talk: Conversation,
+    server: Server,
+    options: TokenizeOptions,
+    media: MediaOptions,
+    limited: bool,
 ) -> Prompt:
-    """Expand placeholders; truncation is applied to the expanded ids, where an item is never cut."""
+    """Expand placeholders; truncation is applied to the expanded ids, where an item is never cut.
+
+    Args:
+        mark: what breaks placeholders that texts spell; "" where none is spelled.
+    """
     from renderlayer.references.writing import payload_writer
 
     keep = options.limit(server)
     from renderlayer import multimodal
 
     multimodal.check_counts(server.model, server.settings, talk.media)
-    bare = server.model.tokenizer.encode(text, options.add_special_tokens)
+    bare = _tokenized(text, mark, talk, server, options)
     expanded = multimodal.apply(
         server.model,
         server.settings,
