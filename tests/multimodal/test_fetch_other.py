@@ -19,7 +19,16 @@ def get(url: str, **settings: Any) -> bytes:
     return fetch_all([("image", url)], Settings(**settings))[0].data
 
 
-@pytest.mark.parametrize("head", ["data:image/png;base64", "DATA:;base64", "data:image/png;charset=x;base64"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        "data:image/png;base64",
+        "DATA:;base64",
+        "data:image/png;charset=x;base64",
+        "data:image/png;BASE64",
+        "Data:IMAGE/PNG;Base64;name=a.png",
+    ],
+)
 def test_data_urls(head: str) -> None:
     assert get(f"{head},{base64.b64encode(b'content').decode()}") == b"content"
 
@@ -36,8 +45,9 @@ def test_lists_of_frames_stay_text() -> None:
         ("data:image/png;base64", BadRequest),
         ("data:image/png,abc", NotImplementedHere),
         ("data:base64,abcd", NotImplementedHere),
-        ("data:;base64;x,abcd", NotImplementedHere),
-        ("data:;BASE64,abcd", NotImplementedHere),
+        ("data:;base64x,abcd", NotImplementedHere),
+        ("data:image/svg+xml;base64,PHN2Zy8+", BadRequest),
+        ("data:image/svg+xml;utf8,<svg/>", BadRequest),
         ("data:;base64,!!!!", BadRequest),
         ("data:;base64,abc", BadRequest),
         ("data:;base64,YWJj\n", BadRequest),
@@ -113,3 +123,11 @@ def test_objects_of_allowed_buckets(bucket: Any) -> None:
         get("s3://other/a", **allowed)
     with pytest.raises(BadRequest, match="allowed bucket"):
         get("s3://media/a%20b/c.png")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"), [("YWJj\nZGVm", "in one piece"), ("YWJjZA", "pad it with '='"), ("YW-_", "standard one")]
+)
+def test_common_mistakes_in_base64_are_named(text: str, hint: str) -> None:
+    with pytest.raises(BadRequest, match=hint):
+        get(f"data:image/png;base64,{text}")

@@ -192,7 +192,7 @@ def _placeholder(place: Range, plan: Plan) -> dict[str, Any]:
         return {"offset": place.offset, "length": place.length}
     used = plan.is_embed[-place.length :]
     first, count = used.index(True), sum(used)
-    if all(used[first : first + count]):
+    if plan.narrow and all(used[first : first + count]):
         return {"offset": place.offset + first, "length": count}
     return {"offset": place.offset, "length": place.length, "is_embed": used}
 

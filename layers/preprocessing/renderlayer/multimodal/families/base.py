@@ -98,12 +98,14 @@ class Plan:
         metadata: the fields that are known without pixels and that the engine keeps on the host.
         fields: computes all fields of the item, in their order on the wire.
         is_embed: which positions of the replacement receive an embedding; None for all of them.
+        narrow: whether the item's range may be narrowed to these; not where the engine reads what stands around them.
     """
 
     replacement: list[int]
     metadata: Fields
     fields: Callable[[], Fields]
     is_embed: list[bool] | None = None
+    narrow: bool = True
 
 
 class Family(Protocol):

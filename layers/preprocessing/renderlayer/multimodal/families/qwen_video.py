@@ -66,7 +66,8 @@ class Qwen2VL(QwenVL):
 
         replacement = self.video_tokens(clip, groups, grid[1] * grid[2] // merge**2, temporal)
         mask = [token == self.video_pad for token in replacement]
-        return Plan(replacement, metadata, fields, None if all(mask) else mask)
+        timed = "video" in self.timed
+        return Plan(replacement, metadata, fields, mask if timed else None, narrow=not timed)
 
     def snap_video(self, size: Size, frames: int, temporal: int, factor: int, chosen: Options) -> Size:
         """The size at which frames are cut into patches."""

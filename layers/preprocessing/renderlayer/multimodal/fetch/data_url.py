@@ -9,22 +9,25 @@ from renderlayer.multimodal.items import Content
 from renderlayer.settings import Settings
 
 FRAME_LIST = "video/jpeg"
+_UNDECODABLE = frozenset({"image/svg+xml", "image/svg", "application/pdf", "text/html"})
 
 
 def split(url: str) -> tuple[str, str]:
-    """(media type, base64 text) of a data URL.
+    """(media type in lower case, base64 text) of a data URL; the words before the comma may come in any case and order.
 
     Raises:
-        BadRequest: there is no comma.
-        NotImplementedHere: the last parameter is not exactly `base64`.
+        BadRequest: there is no comma, or no decoder takes the type.
+        NotImplementedHere: no parameter says `base64`.
     """
     comma = url.find(",")
     if comma < 0:
         raise BadRequest("Invalid data URL: missing ',' separator.")
-    kind, semicolon, encoding = url[len("data:") : comma].rpartition(";")
-    if encoding != "base64" or not semicolon:
+    kind, *parameters = url[len("data:") : comma].lower().split(";")
+    if kind.strip() in _UNDECODABLE:
+        raise BadRequest(f"Media of type {kind.strip()} cannot be decoded: send pixels, such as PNG or JPEG.")
+    if "base64" not in (parameter.strip() for parameter in parameters):
         raise NotImplementedHere("Only base64 data URLs are supported for now.")
-    return kind.partition(";")[0], url[comma + 1 :]
+    return kind.strip(), url[comma + 1 :]
 
 
 def decode(url: str, most: int) -> Content:
@@ -37,8 +40,7 @@ def decode(url: str, most: int) -> Content:
         BadRequest: malformed, or more than an item may have.
         NotImplementedHere: not base64.
     """
-    kind, text = split(url)
-    media_type = kind.lower()
+    media_type, text = split(url)
     if media_type == FRAME_LIST:
         _check_size(text, most)
         return Content(text.encode(), media_type)
@@ -60,7 +62,18 @@ def decode_base64(text: str, most: int = Settings.max_media_item_bytes) -> bytes
     try:
         return b64decode(text, validate=True)
     except (Base64Error, ValueError) as error:
-        raise BadRequest(str(error)) from error
+        raise BadRequest(f"Invalid base64 data: {_fault(text) or error}") from error
+
+
+def _fault(text: str) -> str:
+    """What is wrong with a text that is not base64, where it is a common mistake."""
+    if any(character.isspace() for character in text):
+        return "it holds white space, such as the line breaks of wrapped base64; send it in one piece."
+    if "-" in text or "_" in text:
+        return "it is in the alphabet for URLs; use the standard one, with + and /."
+    if len(text) % 4:
+        return "its length is no multiple of 4; pad it with '='."
+    return ""
 
 
 def _check_size(text: str, most: int) -> None:
