@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,7 +99,7 @@ def test_placeholders_written_by_hand(server: Server) -> None:
         text, answer = rendered(server, user(f"before {whole} after", IMAGE))
         assert text.endswith(f"before {whole} after<|vision_start|>{PADS}<|vision_end|><|im_end|>\n")
         return
-    text, answer = rendered(server, user(f"before {whole} after <|image_pad|>", IMAGE))
+    text, _ = rendered(server, user(f"before {whole} after <|image_pad|>", IMAGE))
     assert f"before <|vision_start|>{PADS}<|vision_end|> after <|image_pad|><|im_end|>" in text
     with pytest.raises(BadRequest, match="Found more"):
         rendered(server, user(f"{whole} {whole}", IMAGE))
