@@ -96,7 +96,7 @@ def test_placeholders_written_by_hand(server: Server) -> None:
     """Templates that take strings let clients say where an image stands; one too many is refused."""
     whole = "<|vision_start|><|image_pad|><|vision_end|>"
     if server.model.facts.content_format == "openai":
-        text, answer = rendered(server, user(f"before {whole} after", IMAGE))
+        text, _ = rendered(server, user(f"before {whole} after", IMAGE))
         assert text.endswith(f"before {whole} after<|vision_start|>{PADS}<|vision_end|><|im_end|>\n")
         return
     text, _ = rendered(server, user(f"before {whole} after <|image_pad|>", IMAGE))

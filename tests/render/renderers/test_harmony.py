@@ -256,10 +256,11 @@ def test_what_other_models_heed_is_ignored(harmony: Server) -> None:
         assert rendered["token_offsets"] is None
 
 
-def test_the_answer_of_a_continued_message_starts_anew(harmony: Server) -> None:
+def test_a_message_is_not_continued_without_a_word(harmony: Server) -> None:
     messages = [*HELLO, {"role": "assistant", "content": "Once"}]
-    continued = render(harmony, messages, continue_final_message=True, add_generation_prompt=False)
-    assert continued["token_ids"] == render(harmony, messages)["token_ids"]
+    with pytest.raises(BadRequest, match="not taken by harmony models") as caught:
+        render(harmony, messages, continue_final_message=True, add_generation_prompt=False)
+    assert caught.value.param == "continue_final_message"
 
 
 def test_parsers_are_told_that_reasoning_has_its_channel(harmony: Server) -> None:

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from renderlayer.errors import BadRequest
 from renderlayer.render.chat_prompt import Prompt
+from renderlayer.render.dialect import CHAT
 from renderlayer.render.renderers.harmony_messages import (
     ANALYSIS,
     ASSISTANT,
@@ -33,6 +35,10 @@ _HEADER_TEXTS = (
     *(ASSISTANT, DEVELOPER, "system", "user", ANALYSIS, COMMENTARY, FINAL),
     *(f" to={ASSISTANT}", f" {JSON}"),
 )
+_NO_CONTINUATION = (
+    "continue_final_message is not taken by harmony models (gpt-oss): an answer that goes on within a message has no "
+    "header, by which alone its channel is known. Leave it out, and ask in a message to go on."
+)
 
 
 class HarmonyRenderer(Renderer):
@@ -50,6 +56,8 @@ class HarmonyRenderer(Renderer):
         """Nothing is refused: both are ignored."""
 
     def prompt(self, talk: Talk) -> Prompt:
+        if talk.dialect is CHAT and talk.kwargs.get("continue_final_message"):
+            raise BadRequest(_NO_CONTINUATION, "continue_final_message")
         instructions, rest = leading_instructions(talk.messages)
         tools = talk.tools or ()
         moved = instructions if self._in_system else None
