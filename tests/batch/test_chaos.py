@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+import pytest
+
 from infra.local.batch_cloud import Cloud, made
 from infra.local.batch_pump import EventSource, Pump
 from renderlayer.batch import keys, status
@@ -98,6 +100,7 @@ def twice_and_shuffled(handler: Callable[[Json, Any], Json], seed: int) -> Calla
     return call
 
 
+@pytest.mark.long
 def test_the_result_is_that_of_a_quiet_run(cloud: Cloud, server: Any) -> None:
     text, good, bad = mixed(LINES, server)
     quiet = Steps(cloud, limits=Limits(1 << 20, SHARD_LINES), endpoints=endpoints(server, None))

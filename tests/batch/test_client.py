@@ -57,6 +57,7 @@ def create(client: openai.OpenAI, file_id: str, **fields: Any) -> Any:
     return client.batches.create(**given)
 
 
+@pytest.mark.long
 def test_a_batch_from_upload_to_results(deployed: Deployed, server: Any) -> None:
     client = deployed.client
     text = "\n".join([*(request(number) for number in range(400)), request(7), request(400, model="other")])

@@ -6,6 +6,7 @@ import json
 import tracemalloc
 from itertools import islice, pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,6 +107,7 @@ def test_the_set_of_ids_is_exact(texts: list[str]) -> None:
     ]
 
 
+@pytest.mark.long
 def test_the_set_of_ids_is_small() -> None:
     count = 300_000
     tracemalloc.start()

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from infra.local.batch_cloud import Cloud
 from renderlayer.batch.report import bar, clock, summary
 from renderlayer.batch.status import new
@@ -29,6 +31,7 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_ten_thousand_lines(server: Any, tmp_path: Path) -> None:
     text, good, bad = mixed(10_000, server)
     (tmp_path / "in.jsonl").write_bytes(text)

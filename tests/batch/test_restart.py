@@ -60,6 +60,7 @@ def until(done: Any, process: subprocess.Popen[bytes] | None = None) -> None:
     raise TimeoutError
 
 
+@pytest.mark.long
 def test_an_engine_that_is_restarted(cloud: Cloud, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     folder = make_vision_folder(tmp_path / "vision")

@@ -46,6 +46,7 @@ def real(request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytest.
     return open_bundle(out)
 
 
+@pytest.mark.long
 def test_ids_and_texts_are_those_of_tokenizers(real: Model) -> None:
     assert real.tokenizer.engine == "kitoken"
     source, reference = random.Random(5), real.tokenizer.reference
@@ -69,6 +70,7 @@ def _without_place(message: str) -> str:
     return message.partition(" while calling")[0]
 
 
+@pytest.mark.long
 def test_every_template_renders_the_same_under_limits(shared: Path) -> None:
     paths = sorted((shared / "templates").glob("*.jinja"))
     rendered = 0

@@ -39,12 +39,14 @@ def test_equal_to_what_the_processor_gave(name: str) -> None:
         assert ours(CASES[name], picture) == RECORDED[name][shown], shown
 
 
+@pytest.mark.long
 @pytest.mark.skipif(RECORDED["pillow"] != PIL.__version__, reason="the files are those of another Pillow")
 @pytest.mark.parametrize("name", CASES)
 def test_equal_for_images_of_all_kinds(name: str) -> None:
     assert together(lambda picture: ours(CASES[name], picture)) == RECORDED[name]["kinds"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_strips_are_equal_or_refused(name: str) -> None:
     """Refused where the processor fails; an image of one pixel by 65,000 never takes much time or memory."""
