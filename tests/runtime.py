@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -37,14 +37,12 @@ class Outcome:
         value: the handler's result, or the error's description.
         began: when the event was handed over (`time.perf_counter`).
         ended: when the outcome arrived; of an answer that was streamed, its beginning.
-        parts: of an answer that was streamed: when each part arrived, and what it was.
     """
 
     ok: bool
     value: Any
     began: float
     ended: float
-    parts: tuple[tuple[float, bytes], ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -58,14 +56,19 @@ class Function:
         handler: as Lambda names it, e.g. `functions.render.app.handler`.
         environment: variables on top of this process's own.
         runtime: the module of the runtime client.
+        hears: called with each part of an answer that is streamed, as it comes.
     """
 
     def __init__(
-        self, handler: str, environment: Mapping[str, str] | None = None, runtime: str = "awslambdaric"
+        self,
+        handler: str,
+        environment: Mapping[str, str] | None = None,
+        runtime: str = "awslambdaric",
+        hears: Callable[[bytes], object] = len,
     ) -> None:
         self._events: queue.Queue[bytes | None] = queue.Queue()
         self._outcomes: queue.Queue[Outcome] = queue.Queue()
-        self._server = _Server(self._events, self._outcomes)
+        self._server = _Server(self._events, self._outcomes, hears)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._command = [sys.executable, "-m", runtime, handler]
         self._environment = {
@@ -133,10 +136,13 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, events: queue.Queue[bytes | None], outcomes: queue.Queue[Outcome]) -> None:
+    def __init__(
+        self, events: queue.Queue[bytes | None], outcomes: queue.Queue[Outcome], hears: Callable[[bytes], object]
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.events = events
         self.outcomes = outcomes
+        self.hears = hears
         self.began = 0.0
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -175,21 +181,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         streamed = self.headers["Transfer-Encoding"] == "chunked"
-        parts = tuple(self._parts()) if streamed else ()
-        value = self._unframed(parts) if streamed else json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        value = self._unframed() if streamed else json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self._head(202, {}, b"")
         self._send(b"")
         ok = self.path.endswith("/response") and "error" not in value
-        self.server.outcomes.put(Outcome(ok, value, self.server.began, self.arrived, parts))
+        self.server.outcomes.put(Outcome(ok, value, self.server.began, self.arrived))
 
-    def _parts(self) -> Iterator[tuple[float, bytes]]:
+    def _parts(self) -> Iterator[bytes]:
         while size := int(self.rfile.readline(), 16):
             part = self.rfile.read(size + 2)[:-2]
-            yield time.perf_counter(), part
+            self.server.hears(part)
+            yield part
 
-    def _unframed(self, parts: Sequence[tuple[float, bytes]]) -> dict[str, Any]:
+    def _unframed(self) -> dict[str, Any]:
         """A streamed answer in the form of others: a head, ended by eight zero bytes, then the body, then an error."""
-        head, _, body = b"".join(part for _, part in parts).partition(bytes(8))
+        head, _, body = b"".join(self._parts()).partition(bytes(8))
         trailers = dict(line.decode().strip().split(": ", 1) for line in iter(self.rfile.readline, b"\r\n"))
         return {**json.loads(head), "body": body.decode(), **({"error": trailers} if trailers else {})}
 

@@ -49,8 +49,8 @@ def test_pixels_are_pillows(name: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused(name: str) -> None:
-    """A 400 that names the image, quickly and without much memory, for everything that is no image."""
-    began = time.monotonic()
+    """A 400 that names the image, in little processor time and memory, for everything that is no image."""
+    began = time.process_time()
     if name.startswith("strip"):  # a valid image, refused by the layout of most families
         assert open_picture(HOSTILE[name], ImageIO()).decode().mode == "RGB"
     else:
@@ -58,7 +58,7 @@ def test_hostile_files_are_refused(name: str) -> None:
             open_picture(HOSTILE[name], ImageIO()).decode()
         assert caught.value.status == 400
         assert " at 0x" not in caught.value.message
-    assert time.monotonic() - began < SECONDS
+    assert time.process_time() - began < SECONDS
 
 
 def test_hostile_files_take_little_memory() -> None:
