@@ -29,7 +29,7 @@ SAM_VERSION := 1.170.0
 SAM ?= $(or $(shell command -v sam 2>/dev/null),.cache/sam/bin/sam)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all lint fmt parity bench build wheel lock clean
+.PHONY: help setup run test test-all lint fmt parity bench build deploy rehearse wheel lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -83,12 +83,20 @@ bench: $(INSTALLED) ## what it costs: cold start, requests, streams, photos, ref
 	$(BIN)/python -m tests.bench.references
 	$(BIN)/python -m tests.bench.batch
 
-build: $(INSTALLED) $(SAM) ## build functions and layers for AWS (MODEL=..., ARCHITECTURE=x86_64|arm64)
-	MODEL="$${MODEL:-$$($(BIN)/python -m infra.generate fetch)}" SAM_CLI_TELEMETRY=0 $(SAM) build $(if $(ARCHITECTURE),\
-	  --parameter-overrides Architecture=$(ARCHITECTURE))
+build: $(INSTALLED) $(SAM) ## build functions and layers for AWS (MODEL=..., ARCHITECTURE=x86_64|arm64, VIDEO=1)
+	MODEL="$${MODEL:-$$($(BIN)/python -m infra.generate fetch)}" SAM_CLI_TELEMETRY=0 $(SAM) build --parameter-overrides \
+	  Multimodal=true $(if $(ARCHITECTURE),Architecture=$(ARCHITECTURE))
+	@$(BIN)/python layers/sizes.py .aws-sam/build
+
+deploy: $(SAM) ## deploy what was built as a new release (STACK=..., PARAMETERS="EngineUrl=... ...")
+	SAM_CLI_TELEMETRY=0 $(SAM) deploy --template .aws-sam/build/template.yaml $(if $(STACK),--stack-name $(STACK)) \
+	  --parameter-overrides Release=$$(date +%s) $(PARAMETERS)
+
+rehearse: build ## deploy the build to an emulated AWS and use it from outside (PORT=4566, ENGINE_PORT=4567)
+	SAM=$(SAM) $(BIN)/python -m infra.rehearsal $(if $(PORT),--port $(PORT)) $(if $(ENGINE_PORT),--engine-port $(ENGINE_PORT))
 
 .cache/sam/bin/sam:
-	@echo "installing the AWS SAM CLI $(SAM_VERSION) into .cache/sam"
+	@echo "installing the AWS SAM CLI $(SAM_VERSION) into .cache/sam (a minute, once)"
 	@$(PYTHON) -m venv .cache/sam
 	@.cache/sam/bin/python -m pip install --quiet --disable-pip-version-check aws-sam-cli==$(SAM_VERSION)
 

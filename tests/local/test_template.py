@@ -68,7 +68,7 @@ def test_the_variables_of_the_template_are_settings() -> None:
 
 
 def test_functions_and_layer_agree_on_the_version_of_python() -> None:
-    makefile = (ROOT / "layers/preprocessing/Makefile").read_text()
+    makefile = (ROOT / "layers/install.mk").read_text()
     match = re.search(r"^RUNTIME := (.+)$", makefile, re.M)
     assert match is not None
     assert set(re.findall(r"python3\.\d+", TEMPLATE.read_text())) == {f"python{match.group(1)}"}

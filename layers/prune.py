@@ -1,12 +1,13 @@
 """Make a layer small and quick to start: drop what no function imports, compile the rest, and check the size.
 
-Lambda mounts layers read-only, so bytecode that is not in the layer is compiled anew at every cold start. It is
-written by an interpreter of the layer's own Python version, where one is found.
+Lambda mounts layers read-only, so bytecode that is not in the layer is compiled anew at every cold start, which takes
+twice as long. It is written by an interpreter of the layer's own Python version: RUNTIME_PYTHON, or one that is found.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -22,26 +23,32 @@ def main() -> int:
     parser.add_argument("--runtime", required=True, help="Python version of the functions, such as 3.13")
     parser.add_argument("--largest-mb", type=int, required=True, help="fail above this size")
     arguments = parser.parse_args()
+    compiler = interpreter(arguments.runtime)
+    if compiler is None:
+        print(
+            f"error: no Python {arguments.runtime} here to compile the layer with; "
+            "name one with RUNTIME_PYTHON=/path/to/python",
+            file=sys.stderr,
+        )
+        return 1
     for pattern in DROPPED:
         for path in list(arguments.folder.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-    compiler = interpreter(arguments.runtime)
-    if compiler:
-        compile_all(arguments.folder, compiler)
-    else:
-        print(f"warning: no python{arguments.runtime} here, so the layer has no bytecode: cold starts take longer")
+    compile_all(arguments.folder, compiler)
     size = sum(path.stat().st_size for path in arguments.folder.rglob("*") if path.is_file()) / 1e6
-    print(f"preprocessing layer: {size:.1f} MB unzipped (at most {arguments.largest_mb})")
+    print(f"{arguments.folder.parent.name}: {size:.1f} MB unzipped (at most {arguments.largest_mb})")
     return 0 if size <= arguments.largest_mb else 1
 
 
 def interpreter(version: str) -> str | None:
-    """An interpreter of that version, this one for preference; None where there is none."""
-    for candidate in (sys.executable, f"python{version}"):
+    """An interpreter of that version: the one that RUNTIME_PYTHON names, or this one, or one found by its name."""
+    named = os.environ.get("RUNTIME_PYTHON")
+    installed = sorted(map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python")))
+    for candidate in [named] if named else [sys.executable, f"python{version}", "python3", *installed]:
         question = "import sys; print('%d.%d' % sys.version_info[:2])"
         try:
             answer = subprocess.run([candidate, "-c", question], capture_output=True, text=True, check=False)
-        except FileNotFoundError:
+        except OSError:
             continue
         if answer.stdout.strip() == version:
             return candidate

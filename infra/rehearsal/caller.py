@@ -1,0 +1,61 @@
+"""A client of the deployed stack: HTTP alone, with a key or without."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from infra.rehearsal.stack import Stack
+from renderlayer.errors import ConfigurationError
+
+SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Calls one public URL of a stack; `key` is a bearer token."""
+
+    stack: Stack
+    url: str
+    key: str = ""
+
+    def call(self, path: str, body: Any = None, headers: dict[str, str] | None = None) -> httpx.Response:
+        """One request: a POST where there is a body, else a GET."""
+        base, host = self.stack.local(self.url)
+        sent = {**host, **self._authorization(), **(headers or {})}
+        with httpx.Client(timeout=SECONDS) as client:
+            if body is None:
+                return client.get(base + path, headers=sent)
+            return client.post(base + path, headers=sent, json=body)
+
+    def json(self, path: str, body: Any = None) -> Any:
+        """The answer of a call that must succeed.
+
+        Raises:
+            ConfigurationError: it did not.
+        """
+        answer = self.call(path, body)
+        if answer.status_code != httpx.codes.OK:
+            raise ConfigurationError(f"{path} answered {answer.status_code}: {answer.text[:1000]}")
+        return answer.json()
+
+    def events(self, path: str, body: Any) -> Iterator[tuple[float, str]]:
+        """(seconds since the call, data) of each server-sent event, when it comes."""
+        base, host = self.stack.local(self.url)
+        began = time.monotonic()
+        with (
+            httpx.Client(timeout=SECONDS) as client,
+            client.stream("POST", base + path, headers={**host, **self._authorization()}, json=body) as answer,
+        ):
+            if answer.status_code != httpx.codes.OK:
+                raise ConfigurationError(f"{path} answered {answer.status_code}: {answer.read().decode()[:1000]}")
+            for line in answer.iter_lines():
+                if line.startswith("data:"):
+                    yield time.monotonic() - began, line.removeprefix("data:").strip()
+
+    def _authorization(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}"} if self.key else {}

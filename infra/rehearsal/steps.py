@@ -1,0 +1,102 @@
+"""What a rehearsal does with a deployed stack, from outside: each step says what it saw, or raises."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from infra.rehearsal.caller import Caller
+from infra.rehearsal.stack import Stack
+from renderlayer.errors import ConfigurationError
+
+QUESTION = {"messages": [{"role": "user", "content": "What is the capital of France? Answer in one sentence."}]}
+GREEDY = {**QUESTION, "temperature": 0, "max_tokens": 16}
+BATCH_SECONDS = 300
+
+
+def check(said: Any, wanted: Any, what: str) -> None:
+    """Both must be equal.
+
+    Raises:
+        ConfigurationError: they are not.
+    """
+    if said != wanted:
+        raise ConfigurationError(f"{what}: {said!r}, not {wanted!r}")
+
+
+def health(api: Caller) -> str:
+    check(api.call("/health").status_code, 200, "/health")
+    return "/health answers 200"
+
+
+def keys(api: Caller) -> str:
+    """Every route but those of health asks for a key."""
+    bare = Caller(api.stack, api.url)
+    for path in ("/v1/models", "/tokenize", "/detokenize", "/docs", "/openapi.json", "/version", "/v1/files"):
+        check(bare.call(path).status_code, 401, f"{path} without a key")
+    check(bare.call("/ping").status_code, 200, "/ping without a key")
+    named = bare.call("/v1/models", headers={"x-api-key": api.key})
+    check(named.status_code, 200, "/v1/models with the key as x-api-key")
+    return "without a key: 401 everywhere but /health and /ping; x-api-key counts"
+
+
+def render_and_derender(api: Caller) -> str:
+    rendered = api.json("/v1/chat/completions/render", QUESTION)
+    prompt = rendered["token_ids"]
+    answer = [504, 3575, 282, 4649, 314, 7042, 30, 2]
+    choice = {"index": 0, "token_ids": answer, "finish_reason": "stop", "logprobs": None}
+    body = {
+        "generate_response": {"request_id": "rehearsal", "choices": [choice]},
+        "prompt_token_ids": prompt,
+        "chat_request": QUESTION,
+    }
+    text = api.json("/v1/chat/completions/derender", body)["choices"][0]["message"]["content"]
+    check(text, "The capital of France is Paris.", "derender")
+    return f"render: {len(prompt)} token ids; derender: {text!r}"
+
+
+def complete(api: Caller) -> str:
+    text = api.json("/v1/chat/completions", GREEDY)["choices"][0]["message"]["content"]
+    return f"/v1/chat/completions: {text!r}"
+
+
+def stream(door: Caller) -> str:
+    """The first event must be there before the last token exists."""
+    events = list(door.events("/v1/chat/completions", {**GREEDY, "max_tokens": 48, "ignore_eos": True, "stream": True}))
+    check(events[-1][1], "[DONE]", "the last event")
+    first, last = events[0][0], events[-1][0]
+    text = "".join(json.loads(data)["choices"][0]["delta"].get("content") or "" for _, data in events[:-1])
+    if first > last * 0.8:
+        raise ConfigurationError(f"the stream came at once: first event after {first:.2f} s, last after {last:.2f} s")
+    return f"{len(events)} events; the first after {first:.2f} s, the last after {last:.2f} s: {text[:40]!r}"
+
+
+def batch(stack: Stack) -> str:
+    """A file dropped into the bucket; its results by S3 alone."""
+    s3, bucket = stack.cloud.client("s3"), stack.outputs()["BatchBucketName"]
+    urls = ["/v1/chat/completions", "/v1/chat/completions/render", "/v1/chat/completions"]
+    bodies = [GREEDY, QUESTION, {"messages": "nonsense"}]
+    rows = [
+        {"custom_id": f"line-{at}", "method": "POST", "url": url, "body": body}
+        for at, (url, body) in enumerate(zip(urls, bodies, strict=True))
+    ]
+    s3.put_object(Bucket=bucket, Key="batches/in/rehearsal.jsonl", Body="\n".join(map(json.dumps, rows)))
+    began = time.monotonic()
+    while time.monotonic() - began < BATCH_SECONDS:
+        for entry in s3.list_objects_v2(Bucket=bucket, Prefix="batches/status/").get("Contents", ()):
+            told = json.loads(s3.get_object(Bucket=bucket, Key=entry["Key"])["Body"].read())
+            if told["status"] in ("completed", "failed", "expired"):
+                check(told["request_counts"], {"total": 3, "completed": 2, "failed": 1}, f"batch {told['status']}")
+                return f"batch {told['status']} after {time.monotonic() - began:.0f} s: {told['request_counts']}"
+        time.sleep(0.5)
+    raise ConfigurationError(f"the batch was not done after {BATCH_SECONDS} s")
+
+
+def logs(stack: Stack) -> str:
+    """The streaming function's lines and metrics are in its log group, too."""
+    lines = [line for line in stack.log("stream").splitlines() if '"message":"request"' in line]
+    if not lines:
+        raise ConfigurationError("the streaming function left no log line")
+    metrics = json.loads(lines[-1])["_aws"]["CloudWatchMetrics"][0]["Metrics"]
+    return f"the streaming function logged {len(lines)} requests with {len(metrics)} metrics each"
