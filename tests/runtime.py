@@ -104,11 +104,19 @@ class Function:
 
     def invoke(self, event: Any) -> Outcome:
         """Hand over one event and wait for what becomes of it."""
-        self._events.put(json.dumps(event).encode())
+        return self.invoke_raw(json.dumps(event).encode())
+
+    def invoke_raw(self, event: bytes) -> Outcome:
+        """Hand over what need not be JSON."""
+        self._events.put(event)
         try:
             return self._outcomes.get(timeout=TIMEOUT)
         except queue.Empty:
             raise TimeoutError(self.output()) from None
+
+    def hang_up(self) -> None:
+        """Close the connection on which the function waits for an event."""
+        self._events.put(None)
 
     def output(self) -> str:
         """What the process has printed so far."""

@@ -14,6 +14,8 @@ PACKAGE = Path(renderlayer.__file__).parent
 ROOMS = (
     "errors",
     "settings",
+    "deadline",
+    "secrets",
     "confined",
     "confined_worker",
     "wire",

@@ -8,6 +8,7 @@ import os
 from infra.local.gateway import Gateway, load_handlers
 from infra.local.template import read
 from renderlayer.bundle import open_model
+from renderlayer.http.auth import Keys
 from renderlayer.http.page import PageMiddleware
 from renderlayer.http.serve import run
 from renderlayer.settings import PREFIX, Settings
@@ -26,7 +27,7 @@ def serve(arguments: argparse.Namespace) -> None:
     gateway = Gateway(template, load_handlers(template), settings.max_body_bytes)
     try:
         doing = f"serving {settings.model} through {' and '.join(template.functions)}"
-        page = PageMiddleware(gateway, open_model(settings).vocabulary, settings.api_key)
+        page = PageMiddleware(gateway, open_model(settings).vocabulary, Keys.of(settings))
         run(page, arguments.host, arguments.port, doing)
     finally:
         gateway.close()

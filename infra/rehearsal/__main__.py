@@ -1,4 +1,4 @@
-"""`python -m infra.rehearsal`: the built stack, deployed by the real `sam deploy` to an emulated AWS and used from outside.
+"""`python -m infra.rehearsal`: the build, deployed by the real `sam deploy` to an emulated AWS and used from outside.
 
 Needs what `make build` left in .aws-sam/build; `make rehearse` does all of it.
 """

@@ -165,20 +165,6 @@ def test_other_keys_do_not(guarded: TestClient, header: str) -> None:
     assert (answer.status_code, answer.content) == (401, b'{"error":"Unauthorized"}')
 
 
-@pytest.mark.parametrize("path", ["/v1beta", "/inference/x", "/v2", "/cohere/v2"])
-def test_paths_are_guarded_by_prefix(guarded: TestClient, path: str) -> None:
-    assert guarded.get(path).status_code == 401
-
-
-@pytest.mark.parametrize("path", ["/health", "/ping", "/version", "/load"])
-def test_open_paths(guarded: TestClient, path: str) -> None:
-    assert guarded.get(path).status_code == 200
-
-
-def test_tokenize_is_open(guarded: TestClient) -> None:
-    assert guarded.post("/tokenize", json={"prompt": "x"}).status_code == 200
-
-
 def test_request_ids_are_echoed_when_told(server: Server) -> None:
     with client(server, enable_request_id_headers=True) as http:
         assert http.get("/health", headers={"X-Request-Id": "abc"}).headers["x-request-id"] == "abc"

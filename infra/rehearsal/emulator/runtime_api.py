@@ -69,7 +69,7 @@ class RuntimeApi(BaseHTTPRequestHandler):
 
     def _trailers(self) -> bool:
         """Whether there are any, which tell of a failure."""
-        return bool([line for line in iter(self.rfile.readline, b"\r\n")])
+        return bool(list(iter(self.rfile.readline, b"\r\n")))
 
     def _answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
         self.send_response_only(status)

@@ -13,6 +13,7 @@
     ├── NotImplementedHere        501  NotImplementedError
     ├── BadGateway                502  BadGatewayError            (the engine answered something that is not the wire)
     └── Unavailable               503  ServiceUnavailableError    (try again; carries Retry-After)
+        └── GatewayTimeout        504  GatewayTimeoutError        (the answer takes longer than the request has)
 
 Configuration mistakes (a flag that contradicts another, a folder that is no model) are `ConfigurationError`: they are
 raised at start or at pack time and never become an HTTP answer.
@@ -128,3 +129,8 @@ class Unavailable(RenderLayerError):
     def __init__(self, message: str, param: str | None = None, value: Any = None, retry_after: int = 1) -> None:
         super().__init__(message, param, value)
         self.retry_after = retry_after
+
+
+class GatewayTimeout(Unavailable):
+    status = 504
+    type = "GatewayTimeoutError"

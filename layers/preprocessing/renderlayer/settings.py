@@ -119,6 +119,8 @@ class Settings:
     )
     engine_url: str = _row("", "generate service that complete and batch call")
     engine_api_key: str = _row("", "key that the generate service asks for")
+    engine_api_key_secret: str = _row("", "ARN of the secret that holds this key")
+    stream_url: str = _row("", "URL of the same front door without a limit of time, which 504s name")
 
     batch_bucket: str = _row("", "bucket of files and batches")
     batch_split_queue: str = _row("", "URL of the queue that starts and continues the splitting of files")
@@ -129,6 +131,7 @@ class Settings:
     batch_hours: float = _row(24.0, "hours after which a batch expires", "float", least=0.01)
 
     api_key: list[str] = _row([], "keys that callers must present; none: open", "list")
+    api_key_secret: str = _row("", "ARN of the secret that holds such keys, read again every minute")
     root_path: str = _row("", "path prefix, such as an API Gateway stage")
     enable_request_id_headers: bool = _row(False, "answer with X-Request-Id", "flag")
     max_body_bytes: int = _row(32 << 20, "largest request body in bytes", "int", least=1)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from renderlayer.batch.lines import LineError, Request, Result, answered, failed, refused
+from renderlayer.deadline import ending
 from renderlayer.errors import BadGateway, BadRequest, RenderLayerError, Unavailable
 
 logger = logging.getLogger(__name__)
@@ -94,7 +95,8 @@ class Run:
             return
         try:
             if self._may_begin():
-                self.done[number] = self._result(number, request)
+                with ending(self.time_left() - GRACE):
+                    self.done[number] = self._result(number, request)
                 self._in_a_row = 0
         except Unavailable as busy:
             self.stop(busy.retry_after)

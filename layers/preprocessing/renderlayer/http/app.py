@@ -52,8 +52,9 @@ def create_app(
     if "complete" in parts and settings.engine_url:
         from renderlayer.http.complete import complete_endpoints
         from renderlayer.pipeline import Engine
+        from renderlayer.secrets.secret import engine_key
 
-        endpoints |= complete_endpoints(server, Engine(settings.engine_url, settings.engine_api_key))
+        endpoints |= complete_endpoints(server, Engine(settings.engine_url, engine_key(settings)))
     app = Application(settings, endpoints)
     app.state.server = server
     _add_status_routes(app, server)

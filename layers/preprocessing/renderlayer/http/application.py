@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer import __version__
 from renderlayer.errors import RenderLayerError
-from renderlayer.http.auth import EchoRequestId, RequireKey
+from renderlayer.http.auth import EchoRequestId, Keys, RequireKey
 from renderlayer.http.body import error_response
 from renderlayer.http.docs import DOCS, offline_docs
 from renderlayer.settings import Settings
@@ -47,6 +47,7 @@ class Application(FastAPI):
             self.add_exception_handler(foreseen, _on_error)
         self.add_exception_handler(Exception, _on_crash)
         self._settings = settings
+        self.keys = Keys.of(settings)
         self._way = self._behind_keys(self._answer)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,8 +58,8 @@ class Application(FastAPI):
         self._way = self._behind_keys(bodies(self._answer))
 
     def _behind_keys(self, app: ASGIApp) -> ASGIApp:
-        if self._settings.api_key:
-            app = RequireKey(app, self._settings.api_key)
+        if self.keys is not None:
+            app = RequireKey(app, self.keys)
         return EchoRequestId(app) if self._settings.enable_request_id_headers else app
 
     def endpoint(self, scope: Scope) -> Endpoint | None:

@@ -87,6 +87,7 @@ class Journal:
         }
         # one write, so that lines of concurrent requests do not mix
         sys.stdout.write(compact(line).decode() + "\n")
+        sys.stdout.flush()  # our own runtime's output is a pipe, and an environment is frozen or killed without notice
 
     def _first(self) -> bool:
         with self._lock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ from mangum.types import LambdaHandler as Source
 from starlette.responses import Response
 from starlette.types import ASGIApp, Scope
 
+from renderlayer.deadline import ending
 from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.http.application import Application
 from renderlayer.http.bodies import Bodies
@@ -28,6 +30,9 @@ ENVELOPE = 64 << 10
 """Bytes left for status, headers and field names around the body that a function returns."""
 LOAD_BALANCER_LIMIT = (1 << 20) - ENVELOPE
 """Bytes of body that an Application Load Balancer takes from a function (1 MB in all)."""
+
+LAST_SECONDS = 1.5
+"""Seconds at the end of an invocation that are kept for the answer, so that it comes before the gateway gives up."""
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +60,7 @@ class LambdaHandler(Mangum):
         self._direct = app if isinstance(app, Application) else None
         self._prefix = settings.root_path
         self._largest = settings.max_response_bytes
+        self._advice = f"At {settings.stream_url} it has more." if settings.stream_url else ""
         bodies = Bodies(app, settings.max_body_bytes, self._response_limit)
         super().__init__(Journal(Contain(bodies), service), lifespan="off", custom_handlers=[_Gateway])
 
@@ -70,10 +76,11 @@ class LambdaHandler(Mangum):
             return _result(error_response(error))
         answer = Collected()
         work = self._work(scope, Exchange(body, answer))
-        if self._direct and self._direct.endpoint(scope):
-            finish(work)
-        else:
-            THREAD.loop.run(work)
+        with self._ending(context):
+            if self._direct and self._direct.endpoint(scope):
+                finish(work)
+            else:
+                THREAD.loop.run(work)
         return host({"status": answer.status, "headers": answer.headers, "body": answer.body})
 
     def stream(self, event: dict[str, Any], context: Any, answer: Sink) -> None:
@@ -91,7 +98,8 @@ class LambdaHandler(Mangum):
             return
         scope[STREAMED] = True
         exchange = Exchange(body, answer)
-        THREAD.loop.run(self._work(scope, exchange))
+        with self._ending(context):
+            THREAD.loop.run(self._work(scope, exchange))
         if not exchange.ended:
             raise RuntimeError("the answer broke off")
 
@@ -120,6 +128,13 @@ class LambdaHandler(Mangum):
 
     async def _work(self, scope: Scope, exchange: Exchange) -> None:
         await self.app(scope, exchange.receive, exchange.send)
+
+    def _ending(self, context: Any) -> AbstractContextManager[None]:
+        """The time that an invocation has for its work."""
+        remaining = getattr(context, "get_remaining_time_in_millis", None)
+        if remaining is None:
+            return nullcontext()
+        return ending(remaining() / 1000 - LAST_SECONDS, self._advice)
 
     def _setup_event_loop(self) -> None:
         """Each thread has its own."""

@@ -14,6 +14,7 @@ from renderlayer.http.complete import PATHS, Complete
 from renderlayer.http.routes import ROUTES, Route
 from renderlayer.pipeline.engine import Engine
 from renderlayer.render.server import Server
+from renderlayer.secrets.secret import engine_key
 from renderlayer.settings import Settings
 
 
@@ -34,7 +35,7 @@ def configured_worker() -> Worker:
         ConfigurationError: the settings or the model cannot work.
     """
     settings = Settings.from_environment()
-    engine = Engine(settings.engine_url, settings.engine_api_key, refuse_aborted=True) if settings.engine_url else None
+    engine = Engine(settings.engine_url, engine_key(settings), refuse_aborted=True) if settings.engine_url else None
     return worker(settings, endpoints(Server.open(settings), engine))
 
 

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -27,6 +27,9 @@ FRAMED = "application/vnd.awslambda.http-integration-response"
 END_OF_HEAD = bytes(8)
 ERROR_TYPE = "Lambda-Runtime-Function-Error-Type"
 ERROR_BODY = "Lambda-Runtime-Function-Error-Body"
+
+PAUSE = 0.05
+"""Seconds before the Runtime API is asked anew."""
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +69,7 @@ class Answer:
         pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]
         head = {
             "statusCode": status,
-            "headers": {name: value for name, value in pairs if name != "set-cookie"},
+            "headers": _joined(pair for pair in pairs if pair[0] != "set-cookie"),
             "cookies": [value for name, value in pairs if name == "set-cookie"],
         }
         send = self._connection.putheader
@@ -103,6 +106,14 @@ class Answer:
         self._connection.getresponse().read()
 
 
+def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Headers by name; the values of one that is repeated, such as `vary`, in one line (RFC 9110, 5.3)."""
+    joined: dict[str, str] = {}
+    for name, value in pairs:
+        joined[name] = f"{joined[name]}, {value}" if name in joined else value
+    return joined
+
+
 def report(connection: HTTPConnection, path: str, error: Exception, told: str) -> None:
     """Post an error to the Runtime API."""
     connection.request("POST", path, told, {"Content-Type": "application/json", ERROR_TYPE: type(error).__name__})
@@ -113,13 +124,15 @@ def serve_one(connection: HTTPConnection, handler: Streaming) -> None:
     """Wait for an invocation and answer it."""
     connection.request("GET", f"{RUNTIME}/invocation/next")
     response = connection.getresponse()
-    event, told = json.loads(response.read()), response.headers
+    body, told = response.read(), response.headers
+    if response.status != 200:
+        raise HTTPException(f"status {response.status}")
     request_id = told["Lambda-Runtime-Aws-Request-Id"]
     os.environ["_X_AMZN_TRACE_ID"] = told.get("Lambda-Runtime-Trace-Id", "")
     context = Context(request_id, told["Lambda-Runtime-Invoked-Function-Arn"], int(told["Lambda-Runtime-Deadline-Ms"]))
     answer = Answer(connection, request_id)
     try:
-        handler.stream(event, context, answer)
+        handler.stream(json.loads(body), context, answer)
     except Exception as error:
         logger.error("invocation failed: %s", described(error))
         answer.fail(error)
@@ -138,7 +151,12 @@ def main() -> None:
         report(connection, f"{RUNTIME}/init/error", error, told)
         sys.exit(1)
     while True:
-        serve_one(connection, handler)
+        try:
+            serve_one(connection, handler)
+        except (HTTPException, OSError) as error:  # the Runtime API hung up, such as on an answer nobody waits for
+            logger.error("the Runtime API broke off: %s", described(error))
+            connection.close()
+            time.sleep(PAUSE)
 
 
 if __name__ == "__main__":

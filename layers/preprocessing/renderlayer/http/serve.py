@@ -72,7 +72,7 @@ def main(arguments: argparse.Namespace) -> None:
     if arguments.page:
         from renderlayer.http.page import PageMiddleware
 
-        served = PageMiddleware(app, app.state.server.model.vocabulary, settings.api_key)
+        served = PageMiddleware(app, app.state.server.model.vocabulary, app.keys)
     run(Contain(UnderPrefix(served, settings.root_path)), arguments.host, arguments.port, f"serving {settings.model}")
 
 

@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 import httpx
 
+from renderlayer.deadline import is_over, out_of_time, seconds_left
 from renderlayer.errors import BadGateway, RenderLayerError, Unavailable
+from renderlayer.secrets.secret import FRESH_SECONDS, Secret
 
 GENERATE = "/inference/v1/generate"
 DEFAULT_TIMEOUT = httpx.Timeout(600.0, connect=5.0)
+
+
+BUSY = frozenset({429, 502, 503, 504})
+"""Statuses after which the same request may succeed; 502 and 504 are those of a load balancer that loses a target."""
 
 
 class EngineError(RenderLayerError):
@@ -24,12 +31,30 @@ class EngineError(RenderLayerError):
         self.type = str(error.get("type", "BadRequestError"))
 
 
+class Bearer(httpx.Auth):
+    """Sends the engine's key; one that a secret holds may have been rotated."""
+
+    def __init__(self, key: str | Secret) -> None:
+        self._key = key
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
+        if isinstance(self._key, str):
+            if self._key:
+                request.headers["Authorization"] = f"Bearer {self._key}"
+            yield request
+            return
+        for oldest in (FRESH_SECONDS, 0.0):
+            request.headers["Authorization"] = f"Bearer {self._key.texts(oldest)[0]}"
+            if (yield request).status_code != httpx.codes.UNAUTHORIZED:
+                return
+
+
 class Engine:
     """A connection pool to one generate service.
 
     Args:
         url: base URL, without `/inference/v1/generate`.
-        api_key: sent as a bearer token.
+        api_key: sent as a bearer token; a secret is read anew where the engine does not take what it held.
         transport: how requests travel; default: the network.
         refuse_aborted: treat whole answers that the engine ended with "abort", as it does while it is being stopped,
             as failures.
@@ -43,14 +68,13 @@ class Engine:
     def __init__(
         self,
         url: str,
-        api_key: str = "",
+        api_key: str | Secret = "",
         transport: httpx.BaseTransport | None = None,
         refuse_aborted: bool = False,
     ) -> None:
         self._refuse_aborted = refuse_aborted
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._client = httpx.Client(
-            base_url=url.rstrip("/"), headers=headers, timeout=DEFAULT_TIMEOUT, transport=transport
+            base_url=url.rstrip("/"), auth=Bearer(api_key), timeout=DEFAULT_TIMEOUT, transport=transport
         )
 
     def close(self) -> None:
@@ -59,7 +83,8 @@ class Engine:
     def generate(self, request: dict[str, Any]) -> dict[str, Any]:
         """One whole answer (wire.md 5.2)."""
         with _translated():
-            response = self._client.post(GENERATE, json={**request, "stream": False, "stream_options": None})
+            body = {**request, "stream": False, "stream_options": None}
+            response = self._client.post(GENERATE, json=body, timeout=_timeout())
             _check(response)
             answer = response.json()
         if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
@@ -74,11 +99,13 @@ class Engine:
         Closing the iterator closes the connection, which makes the engine stop.
         """
         body = {**request, "stream": True}
-        with _translated(), self._client.stream("POST", GENERATE, json=body) as response:
+        with _translated(), self._client.stream("POST", GENERATE, json=body, timeout=_timeout()) as response:
             if response.status_code != httpx.codes.OK:
                 response.read()
             _check(response)
-            yield from events(response.iter_lines())
+            for event in events(response.iter_lines()):
+                yield event
+                seconds_left(inf)
 
 
 def events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
@@ -114,7 +141,7 @@ def _check(response: httpx.Response) -> None:
     status = response.status_code
     if status == httpx.codes.OK:
         return
-    if status in (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE):
+    if status in BUSY:
         wait = response.headers.get("retry-after", "")
         raise Unavailable("The engine is busy. Try again.", retry_after=int(wait) if wait.isdigit() else 1)
     try:
@@ -126,12 +153,21 @@ def _check(response: httpx.Response) -> None:
     raise BadGateway(f"The engine failed with status {status}.")
 
 
+def _timeout() -> httpx.Timeout:
+    """What the engine has, which is no more than the request has left."""
+    return httpx.Timeout(
+        seconds_left(DEFAULT_TIMEOUT.read or inf), connect=seconds_left(DEFAULT_TIMEOUT.connect or inf)
+    )
+
+
 @contextmanager
 def _translated() -> Iterator[None]:
     """Turn transport faults into errors of the tree; the engine's address stays out of the message."""
     try:
         yield
     except httpx.TimeoutException:
+        if is_over():
+            raise out_of_time() from None
         raise Unavailable("The engine did not answer in time.", retry_after=5) from None
     except httpx.TransportError:
         raise Unavailable("The engine is out of reach.", retry_after=5) from None

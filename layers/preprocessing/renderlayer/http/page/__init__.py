@@ -6,7 +6,6 @@ of its own: `POST /page/tokens`, `{"tokens": [id, …]}` → `{"tokens": [{"text
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer.bundle.vocabulary import Vocabulary
 from renderlayer.errors import BadRequest, RenderLayerError
-from renderlayer.http.auth import RequireKey
+from renderlayer.http.auth import Keys, RequireKey
 from renderlayer.http.body import decoded, error_response, json_response, read_body, require_json
 
 FILES = {
@@ -41,14 +40,14 @@ class PageMiddleware:
     Args:
         app: the application.
         vocabulary: names the tokens that the page shows.
-        api_keys: keys of which one is asked for before tokens are named; the static files are open.
+        keys: keys of which one is asked for before tokens are named; the static files are open.
     """
 
-    def __init__(self, app: ASGIApp, vocabulary: Vocabulary, api_keys: Sequence[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, vocabulary: Vocabulary, keys: Keys | None = None) -> None:
         self._app = app
         self._vocabulary = vocabulary
         tokens: ASGIApp = self._tokens
-        self._describe_tokens = RequireKey(tokens, api_keys, guarded=("/page",)) if api_keys else tokens
+        self._describe_tokens = RequireKey(tokens, keys) if keys is not None else tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"].removeprefix(scope.get("root_path", "")) if scope["type"] == "http" else ""

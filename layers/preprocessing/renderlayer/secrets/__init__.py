@@ -1,0 +1,1 @@
+"""Keys that are kept in AWS Secrets Manager."""
