@@ -57,6 +57,7 @@ class Function:
         environment: variables on top of this process's own.
         runtime: the module of the runtime client.
         hears: called with each part of an answer that is streamed, as it comes.
+        seconds: the time that an invocation is told to have.
     """
 
     def __init__(
@@ -65,10 +66,11 @@ class Function:
         environment: Mapping[str, str] | None = None,
         runtime: str = "awslambdaric",
         hears: Callable[[bytes], object] = len,
+        seconds: float = TIMEOUT,
     ) -> None:
         self._events: queue.Queue[bytes | None] = queue.Queue()
         self._outcomes: queue.Queue[Outcome] = queue.Queue()
-        self._server = _Server(self._events, self._outcomes, hears)
+        self._server = _Server(self._events, self._outcomes, hears, seconds)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._command = [sys.executable, "-m", runtime, handler]
         self._environment = {
@@ -145,12 +147,17 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(
-        self, events: queue.Queue[bytes | None], outcomes: queue.Queue[Outcome], hears: Callable[[bytes], object]
+        self,
+        events: queue.Queue[bytes | None],
+        outcomes: queue.Queue[Outcome],
+        hears: Callable[[bytes], object],
+        seconds: float,
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.events = events
         self.outcomes = outcomes
         self.hears = hears
+        self.seconds = seconds
         self.began = 0.0
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -179,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {
             "Content-Type": "application/json",
             "Lambda-Runtime-Aws-Request-Id": "8476a536-e9f4-11e8-9739-2dfe598c3fcd",
-            "Lambda-Runtime-Deadline-Ms": str(int((time.time() + TIMEOUT) * 1000)),
+            "Lambda-Runtime-Deadline-Ms": str(int((time.time() + self.server.seconds) * 1000)),
             "Lambda-Runtime-Invoked-Function-Arn": ARN,
             "Lambda-Runtime-Trace-Id": "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Sampled=0",
         }
