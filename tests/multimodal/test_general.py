@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -51,3 +52,14 @@ def test_what_cannot_be_told_is_said() -> None:
 def test_text_models_have_no_general_family() -> None:
     assert general({}) is None
     assert build(Facts({"model_type": "x"}, SIGLIP, {}, {}, {}, Words())) is None
+
+
+def test_a_processor_that_cannot_be_had_is_no_fault_of_the_server() -> None:
+    """Its package is missing, or transformers does not know it."""
+    with pytest.raises(NotImplementedHere, match="no image processor"):
+        general({"image_processor_type": "UnheardImageProcessor"}).plan(
+            "image", open_picture(encoded(picture(80, 60)), ImageIO()), {}
+        )
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(NotImplementedHere, match="transformers"):
+        patch.setitem(sys.modules, "transformers", None)
+        general(SIGLIP).plan("image", open_picture(encoded(picture(80, 60)), ImageIO()), {})

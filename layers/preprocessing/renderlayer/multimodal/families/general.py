@@ -55,14 +55,19 @@ class General(Plain):
 
     @cached_property
     def _processor(self) -> Any:
-        try:
-            from transformers import AutoImageProcessor
-        except ImportError as error:
-            raise NotImplementedHere("Images of this model need the package transformers on the server.") from error
         with TemporaryDirectory() as folder:
             text = json.dumps(dict(self.facts.image))
             Path(folder, "preprocessor_config.json").write_text(text, encoding="utf-8")
-            return AutoImageProcessor.from_pretrained(folder)
+            try:
+                from transformers import AutoImageProcessor
+
+                return AutoImageProcessor.from_pretrained(folder)
+            except ImportError as error:
+                needed = "transformers, and what its processor of this model is made with (torch, torchvision)"
+                raise NotImplementedHere(f"Images of this model need on the server: {needed}.") from error
+            except (OSError, ValueError) as error:
+                kind = self.facts.image.get("image_processor_type")
+                raise NotImplementedHere(f"transformers has no image processor {str(kind)[:100]}.") from error
 
     def _count(self, arrays: Mapping[str, Any]) -> int:
         """Tokens of the image: from a grid, from a count, or the length that the configuration fixes.
