@@ -24,6 +24,7 @@ from renderlayer.http.body import (
 )
 from renderlayer.http.counts import count_tokens
 from renderlayer.http.routes import ROUTES, Route
+from renderlayer.http.splice import spliced
 from renderlayer.http.threads import aside
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
@@ -74,8 +75,13 @@ def _endpoint(route: Route, server: Server) -> Endpoint:
         def work() -> bytes:
             answer = route.work(decoded(body), server, header_id)
             count_tokens(request.scope, answer)
-            content = dumped_fast(answer) if route.fast_json else dumped(answer)
-            if route.path.endswith("/render") and 0 < server.settings.reference_request_above < len(content):
+            above = server.settings.reference_request_above
+            if not route.fast_json:
+                return dumped(answer)
+            if not above:
+                return spliced(answer)
+            content = dumped_fast(answer)
+            if len(content) > above:
                 from renderlayer.references.writing import claims
 
                 content = dumped_fast(claims(answer, server.settings, server.model))

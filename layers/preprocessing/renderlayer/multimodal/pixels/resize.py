@@ -1,22 +1,27 @@
 """Antialiased resizing of uint8 images, equal to torch's kernel to the last bit with and without torch.
 
 torch computes it where it is installed and its fixed-point path is active (x86-64 with AVX2); elsewhere
-`fixed_point` does the same arithmetic with numpy, 5 to 40 times slower.
+`fixed_point` does the same arithmetic with numpy, 5 to 40 times slower. So it does for the first images of a process,
+while torch, which takes more than a second to import, is loaded in the background.
 """
 
 from __future__ import annotations
 
 import warnings
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from renderlayer.bundle.background import Background
 from renderlayer.multimodal.pixels import fixed_point
 
 Filter = Literal["bicubic", "bilinear", "lanczos"]
 Image = NDArray[np.uint8]
+
+_QUICK = 8_000_000  # pixels, before and after together, that numpy resizes before torch is there
 
 # The numbers of preprocessor_config.json are Pillow's.
 FILTERS: dict[int, Filter] = {1: "lanczos", 2: "bilinear", 3: "bicubic"}
@@ -34,7 +39,7 @@ def resize(image: Image, height: int, width: int, method: Filter) -> Image:
     """
     if image.shape[:2] == (height, width):
         return np.ascontiguousarray(image.transpose(2, 0, 1))
-    torch = _fixed_point_torch()
+    torch = _torch_for(image.shape[0] * image.shape[1] + height * width)
     if torch is None:
         return fixed_point.resize(image, height, width, method)
     batch = torch.from_numpy(image).permute(2, 0, 1).unsqueeze(0)
@@ -45,13 +50,23 @@ def resize(image: Image, height: int, width: int, method: Filter) -> Image:
     return planes
 
 
-@lru_cache(maxsize=1)
-def _fixed_point_torch() -> Any:
-    """torch, when it is there and resizes uint8 in fixed point on this processor."""
-    try:
-        import torch
-    except ImportError:
+def _torch_for(pixels: int) -> Any:
+    """torch, where it can be used now; None to do without it."""
+    if find_spec("torch") is None:
         return None
+    loading = _loading()
+    return loading.value if pixels > _QUICK or loading.ready else None
+
+
+@lru_cache(maxsize=1)
+def _loading() -> Background[Any]:
+    return Background(_fixed_point_torch)
+
+
+def _fixed_point_torch() -> Any:
+    """torch, when it resizes uint8 in fixed point on this processor."""
+    import torch
+
     with warnings.catch_warnings():  # torch warns once of memory that is read-only, which decoded images are
         warnings.simplefilter("ignore")
         torch.from_numpy(np.frombuffer(b"\x00", np.uint8))
