@@ -23,13 +23,14 @@ DEVIATIONS := $(wildcard layers/preprocessing/deviations.txt)
 replay = $(if $(2),$(BIN)/python $(PARITY) --serve "$(BIN)/python -m $(1) serve" --models $(SHARED)/models \
   $(DEVIATIONS:%=--deviations %) $(2))
 
+CLIENTS := all llama-index
 PYTEST := $(BIN)/python -m pytest -n 2 --durations=10
 
 SAM_VERSION := 1.170.0
 SAM ?= $(or $(shell command -v sam 2>/dev/null),.cache/sam/bin/sam)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all lint fmt parity bench build deploy rehearse wheel lock clean
+.PHONY: help setup run test test-all test-clients lint fmt parity bench build deploy rehearse wheel lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -61,6 +62,16 @@ test: lint ## lint, types and the quick tests: minutes
 
 test-all: lint ## lint, types and every test
 	$(PYTEST)
+
+test-clients: $(INSTALLED) $(CLIENTS:%=.cache/clients/%/.installed) ## the clients of README's table against `make run`'s gateway
+	for set in $(CLIENTS); do .cache/clients/$$set/bin/python -m pytest -c tests/clients/pytest.ini --rootdir . \
+	  --confcutdir tests/clients tests/clients || exit 1; done
+
+# clients bring versions of their own, which neither the project's nor each other's allow
+.cache/clients/%/.installed: tests/clients/%.txt
+	$(PYTHON) -m venv .cache/clients/$*
+	.cache/clients/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps -r $<
+	@touch $@
 
 lint: $(INSTALLED) ## ruff, mypy and the template
 	$(BIN)/ruff check

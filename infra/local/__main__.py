@@ -17,6 +17,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="serve the deployed functions; answers have no limit of size by default")
     add_arguments(serve)
+    serve.add_argument(
+        "--batches", action="store_true", help="serve /v1/files and /v1/batches, too, from a bucket in memory"
+    )
     demo = commands.add_parser("run", help="engine and gateway, and one real chat; Ctrl-C stops all")
     demo.add_argument("model", nargs="?", help="model folder or Hub id (default: a small one out of a Python package)")
     demo.add_argument("--port", type=port_number, default=8080, help="port of the gateway (default: %(default)s)")

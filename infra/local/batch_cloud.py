@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from renderlayer.batch import keys
+from renderlayer.errors import ConfigurationError
 
 REGION = "eu-central-1"
 QUEUES = ("split", "work", "join")
@@ -63,8 +64,14 @@ def running_cloud(bucket: str = "batches", attempts: int = ATTEMPTS, visibility:
     Args:
         attempts: receipts of a message before it is a dead letter.
         visibility: seconds in which nobody else receives a message that was received.
+
+    Raises:
+        ConfigurationError: moto is not installed.
     """
-    from moto.server import ThreadedMotoServer
+    try:
+        from moto.server import ThreadedMotoServer
+    except ImportError as error:
+        raise ConfigurationError("batches on this machine need moto: pip install 'moto[s3,server,sqs]'") from error
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)

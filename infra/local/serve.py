@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from infra.local.gateway import Gateway, load_handlers
 from infra.local.template import read
@@ -23,6 +25,14 @@ def serve(arguments: argparse.Namespace) -> None:
     os.environ.setdefault(PREFIX + "MAX_RESPONSE_BYTES", "0")
     settings = Settings.from_arguments(arguments)
     configure(settings)
+    if not arguments.batches:
+        _serve(settings, arguments)
+        return
+    with _batches():
+        _serve(settings, arguments)
+
+
+def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
     template = read()
     gateway = Gateway(template, load_handlers(template), settings.max_body_bytes)
     try:
@@ -31,6 +41,19 @@ def serve(arguments: argparse.Namespace) -> None:
         run(page, arguments.host, arguments.port, doing)
     finally:
         gateway.close()
+
+
+@contextmanager
+def _batches() -> Iterator[None]:
+    """The batch functions, with a bucket and queues in memory, for as long as the context lasts."""
+    from infra.local.batch import sources
+    from infra.local.batch_cloud import enter, running_cloud
+    from infra.local.batch_pump import Pump
+
+    with running_cloud() as cloud:
+        enter(cloud.environment())
+        with Pump(cloud.client("sqs"), sources(cloud)):
+            yield
 
 
 def configure(settings: Settings) -> None:

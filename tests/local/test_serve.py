@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -137,3 +138,22 @@ def test_a_port_that_there_is_not_is_refused_by_name(
     with pytest.raises(SystemExit):
         main([*arguments, "--port", port])
     assert port in capsys.readouterr().err
+
+
+def test_batches_on_a_laptop(server: Any) -> None:
+    pytest.importorskip("moto")
+    line = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions/render", "body": CHAT}
+    flags = [server.settings.model, "--served-model-name", "small", "--batches"]
+    with running(COMMANDS[0], *flags) as started, httpx.Client(base_url=f"{started.url}/v1", timeout=60) as client:
+        sent = {"file": ("lines.jsonl", json.dumps(line))}
+        file = client.post("/files", data={"purpose": "batch"}, files=sent).json()
+        asked = {"input_file_id": file["id"], "endpoint": line["url"], "completion_window": "24h"}
+        batch = client.post("/batches", json=asked).json()
+        for _ in range(600):
+            if batch["status"] in ("completed", "failed"):
+                break
+            threading.Event().wait(0.2)
+            batch = client.get(f"/batches/{batch['id']}").json()
+        assert (batch["status"], batch["request_counts"]["completed"]) == ("completed", 1)
+        (result,) = client.get(f"/files/{batch['output_file_id']}/content").text.splitlines()
+    assert json.loads(result)["response"]["body"]["token_ids"]
