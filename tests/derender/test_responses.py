@@ -21,7 +21,7 @@ GROUPED: Json = {
     **RESPONSES,
     "tools": [
         {"type": "custom", "name": "shell"},
-        {"type": "namespace", "name": "crm", "tools": [{"type": "function", "name": "find"}]},
+        {"type": "namespace", "name": "crm", "description": "", "tools": [{"type": "function", "name": "find"}]},
     ],
 }
 SHELL = '<tool_call>\n{"name": "shell", "arguments": {"input": "ls \\"a\\""}}\n</tool_call>'

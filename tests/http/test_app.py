@@ -169,3 +169,27 @@ def test_request_ids_are_echoed_when_told(server: Server) -> None:
     with client(server, enable_request_id_headers=True) as http:
         assert http.get("/health", headers={"X-Request-Id": "abc"}).headers["x-request-id"] == "abc"
         assert len(http.get("/health").headers["x-request-id"]) == 32
+
+
+def test_what_was_left_out_of_a_request_is_told_in_a_header(http: TestClient) -> None:
+    future = {"type": "of_the_future\n\u20ac"}
+    answer = http.post("/v1/responses/render", json={"input": [{"role": "user", "content": "Hi"}, future]})
+
+    assert answer.status_code == 200
+    assert "input item 1 of type 'of_the_future" in answer.headers["x-renderlayer-warning"]
+    assert "x-renderlayer-warning" not in http.post("/v1/responses/render", json={"input": "Hi"}).headers
+
+
+def test_tokens_of_messages_are_counted_and_errors_have_anthropics_form(http: TestClient) -> None:
+    body = {"model": "small", "messages": [{"role": "user", "content": "A"}]}
+    rendered = http.post("/v1/messages/render", json={**body, "max_tokens": 9}).json()
+    unknown = http.post("/v1/messages/count_tokens", json={**body, "model": "x"})
+    empty = http.post("/v1/messages/count_tokens", json={})
+
+    assert http.post("/v1/messages/count_tokens", json=body).json() == {"input_tokens": len(rendered["token_ids"])}
+    assert (unknown.status_code, unknown.json()["type"], unknown.json()["error"]["type"]) == (
+        *(404, "error"),
+        "not_found_error",
+    )
+    assert (empty.status_code, empty.json()["error"]["type"]) == (400, "invalid_request_error")
+    assert "param" in http.post("/v1/messages/render", json={}).json()["error"]

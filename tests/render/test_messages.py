@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from renderlayer.errors import BadRequest, NotFound, RenderLayerError, ValidationFailed
-from renderlayer.render.messages import render_messages
+from renderlayer.render.messages import count_message_tokens, render_messages
 from renderlayer.render.messages_request import chat_request
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
 from renderlayer.wire._base import parse
-from renderlayer.wire.messages import MessagesRequest
+from renderlayer.wire._remarks import remarks
+from renderlayer.wire.messages import CountTokensRequest, MessagesRequest
 from tests.models import CHATML, make_model_folder, open_server
 
 Json = dict[str, Any]
@@ -43,6 +44,10 @@ def prompt(server: Server, **body: Any) -> str:
     return server.model.tokenizer.decode(render(server, **body)["token_ids"], skip_special_tokens=False)
 
 
+def text_block(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
 def turn(server: Server, role: str, *blocks: Json) -> list[Json]:
     return chat_request(request(messages=[{"role": role, "content": list(blocks)}]), server).messages
 
@@ -53,7 +58,7 @@ def test_system_blocks_are_joined_and_the_billing_line_is_dropped(server: Server
 
     assert prompt(server, system=blocks).startswith("<|im_start|>system\nA.B.<|im_end|>")
     assert prompt(server, system=f"{billing}\nA.").startswith("<|im_start|>system\nA.<|im_end|>")
-    assert prompt(server, system=billing) == prompt(server)
+    assert prompt(server, system=blocks[:1]) == prompt(server)
 
 
 def test_an_assistant_turn(server: Server) -> None:
@@ -68,10 +73,10 @@ def test_an_assistant_turn(server: Server) -> None:
     ) == [
         {
             "role": "assistant",
-            "content": [{"type": "text", "text": "Checking"}],
+            "content": "Checking",
             "reasoning": "ab",
             "tool_calls": [
-                {"id": "t", "function": {"arguments": '{"city": "Köln"}', "name": "get"}, "type": "function"}
+                {"id": "t", "function": {"arguments": r'{"city": "K\u00f6ln"}', "name": "get"}, "type": "function"}
             ],
         }
     ]
@@ -103,18 +108,92 @@ def test_tool_results_come_before_what_the_user_says(server: Server) -> None:
     ]
 
 
-def test_deferred_tools_are_withheld_until_the_conversation_names_them(server: Server) -> None:
-    tools = [WEATHER, *({**WEATHER, "name": name, "defer_loading": True} for name in ("a", "b", "c"))]
-    found = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "tool_reference", "tool_name": "a"}]}
-    added = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "b"}}
-    turns = [{"role": "user", "content": [found]}, {"role": "system", "content": [added]}]
-    chat = chat_request(request(messages=turns, tools=tools), server)
+def test_tools_change_in_the_course_of_a_conversation(server: Server) -> None:
+    tools = [{**WEATHER, "strict": True}, *({**WEATHER, "name": name, "defer_loading": True} for name in "ab")]
+    changes: list[Json] = [
+        {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "b"}},
+        {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "a"}},
+        {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": {**WEATHER, "name": "c"}}},
+    ]
+    turns = [*HELLO, {"role": "system", "content": changes}]
+    known = chat_request(request(messages=HELLO, tools=tools), server).tool_dicts() or []
+    changed = chat_request(request(messages=turns, tools=tools), server).tool_dicts() or []
 
-    assert [tool["function"]["name"] for tool in chat.tool_dicts() or ()] == ["get_weather", "a", "b"]
-    assert chat.messages == [
+    assert [tool["function"].get("defer_loading") for tool in known] == [None, True, True]
+    assert known[0]["function"]["strict"] is True
+    assert [tool["function"]["name"] for tool in changed] == ["get_weather", "b", "c"]
+    assert "defer_loading" not in changed[1]["function"]
+
+
+def test_a_found_tool_is_named_to_the_model(server: Server) -> None:
+    found = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "tool_reference", "tool_name": "a"}]}
+
+    assert turn(server, "user", found) == [
         {"role": "tool", "tool_call_id": "t", "content": ""},
         {"role": "tool", "tool_call_id": "t", "content": [{"type": "tool_reference", "name": "a"}]},
     ]
+    assert "<|im_start|>tool\na<|im_end|>" in prompt(server, messages=[{"role": "user", "content": [found]}])
+
+
+def test_a_turn_without_content_is_left_out_of_the_user_and_kept_of_the_assistant(server: Server) -> None:
+    assert turn(server, "user") == []
+    assert turn(server, "user", {"type": "text"}, {"type": "text", "text": "x"}) == [{"role": "user", "content": "x"}]
+    assert turn(server, "assistant") == [{"role": "assistant"}]
+
+
+def test_a_last_turn_of_the_assistant_is_continued(server: Server) -> None:
+    begun = [*HELLO, {"role": "assistant", "content": "1, 2,"}]
+    called = [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]
+
+    assert prompt(server, messages=begun).endswith("<|im_start|>assistant\n1, 2,")
+    assert prompt(server, messages=[*HELLO, {"role": "assistant", "content": called}]).endswith("assistant\n")
+
+
+def test_what_a_provider_ran_becomes_calls_results_and_text(server: Server) -> None:
+    found = {"type": "web_search_result", "title": "Rome", "url": "https://r.it", "encrypted_content": "Eo8B"}
+    said = turn(
+        server,
+        "assistant",
+        {"type": "text", "text": "I look."},
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "Rome"}},
+        {"type": "web_search_tool_result", "tool_use_id": "s", "content": [found]},
+        {"type": "text", "text": "Done."},
+    )
+    document = {"type": "document", "title": "T", "source": {"type": "text", "media_type": "text/plain", "data": "D"}}
+    search = {
+        "type": "search_result",
+        "title": "S",
+        "source": "https://s.it",
+        "content": [{"type": "text", "text": "R"}],
+    }
+
+    assert [message["role"] for message in said] == ["assistant", "tool", "assistant"]
+    assert said[0]["tool_calls"][0]["function"] == {"name": "web_search", "arguments": '{"query": "Rome"}'}
+    assert said[1] == {"role": "tool", "tool_call_id": "s", "content": "Rome\nhttps://r.it"}
+    assert turn(server, "user", document, search) == [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "T\nD"}, {"type": "text", "text": "S\nhttps://s.it\nR"}],
+        }
+    ]
+
+
+def test_tools_that_a_provider_runs_are_left_out_with_a_remark(server: Server) -> None:
+    search = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
+    pdf = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}}
+    turns = [{"role": "user", "content": [{"type": "text", "text": "Hi"}, pdf]}]
+    with remarks() as found:
+        chat = chat_request(request(messages=turns, tools=[search, WEATHER]), server)
+
+    assert [tool["function"]["name"] for tool in chat.tool_dicts() or ()] == ["get_weather"]
+    assert [("web_search_20250305" in text, "PDF" in text) for text in found] == [(False, True), (True, False)]
+
+
+def test_counted_tokens_are_those_of_the_prompt(parsed: Server) -> None:
+    body = {"model": parsed.names[0], "messages": HELLO, "system": "Be brief.", "tools": [WEATHER]}
+    counted = count_message_tokens(parse(CountTokensRequest, body), parsed)
+
+    assert counted == {"input_tokens": len(render(parsed, system="Be brief.", tools=[WEATHER])["token_ids"])}
 
 
 def test_a_schema_is_an_object_by_default(server: Server) -> None:
@@ -194,7 +273,7 @@ def test_inline_system_messages_are_merged_where_the_template_refuses_or_loses_t
 ) -> None:
     server = open_server(make_model_folder(tmp_path / "strict", template=template), Settings())
 
-    assert "A.\n\ninline" in prompt(server, messages=INLINE, system="A.")
+    assert "A.inline" in prompt(server, messages=INLINE, system="A.")
 
 
 @pytest.mark.parametrize(
@@ -240,24 +319,27 @@ def test_disabled_thinking_is_an_effort_that_the_template_knows(
             "body.messages.0.content.0.type",
         ),
         (
-            {"messages": [{"role": "user", "content": [{"type": "text"}]}]},
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]},
             ValidationFailed,
             "body.messages.0.content.0.text",
         ),
         (
-            {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "file"}}]}]},
+            {"messages": [{"role": "user", "content": [{"type": "image", "source": "x"}]}]},
             ValidationFailed,
-            "body.messages.0.content.0.source.type",
+            "body.messages.0.content.0.source",
         ),
-        ({"system": [{"type": "image"}]}, ValidationFailed, "body.system.0.type"),
-        ({"thinking": {"type": "enabled", "budget_tokens": 5}}, ValidationFailed, "body.thinking.budget_tokens"),
+        ({"system": [{"type": "tool_addition", "tool": {}}]}, ValidationFailed, "body.system.0"),
+        (
+            {"thinking": {"type": "enabled", "budget_tokens": 5}},
+            ValidationFailed,
+            "body.thinking.enabled.budget_tokens",
+        ),
         ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, ValidationFailed, "body"),
         ({"stop_sequences": list("abcde")}, ValidationFailed, "body.stop_sequences"),
         ({"cache_salt": "a/b"}, BadRequest, "cache_salt"),
-        ({"tools": [{"name": "x"}]}, ValidationFailed, "body.tools.0.input_schema"),
+        ({"tools": [{"name": "x"}]}, ValidationFailed, "body.tools.0"),
         ({"tools": [WEATHER], "tool_choice": {"type": "any"}}, BadRequest, None),
-        ({"tool_choice": {"type": "any"}}, BadRequest, "tool_choice"),
-        ({"tools": [WEATHER], "tool_choice": {"type": "tool", "name": "x"}}, BadRequest, "tool_choice"),
+        ({"tool_choice": {"type": "any"}}, BadRequest, None),
         ({"tools": [WEATHER], "tool_choice": {"type": "tool"}}, ValidationFailed, "body.tool_choice"),
     ],
 )

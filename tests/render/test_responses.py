@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from renderlayer.render.responses_request import chat_request
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
 from renderlayer.wire._base import parse
+from renderlayer.wire._remarks import remarks
 from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.responses import ResponsesRequest
 from tests.models import make_model_folder, open_server
@@ -124,18 +126,78 @@ def test_a_history_of_reasoning_calls_and_outputs() -> None:
         },
         {"role": "tool", "tool_call_id": "c1", "content": "21"},
         {"role": "tool", "tool_call_id": "c2", "content": [{"type": "input_text", "text": "ok"}]},
-        {"type": "message", "role": "assistant", "id": "m", "content": "21 °C"},
+        {"role": "assistant", "content": "21 °C"},
     ]
 
 
-def test_reasoning_joins_the_text_that_follows_it_and_only_that() -> None:
-    think: Json = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "a"}, {"text": "b"}]}
+def test_items_of_one_turn_become_one_message() -> None:
+    texts = [{"type": "summary_text", "text": text} for text in "ab"]
+    think: Json = {"type": "reasoning", "summary": texts}
     say = {"role": "assistant", "content": "So."}
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 
     assert messages([think, say]) == [{**say, "reasoning": "a\nb"}]
-    assert [message.get("reasoning") for message in messages([think, call, say])] == ["a\nb", None]
-    assert [message.get("content") for message in messages([say, call])] == ["So."]
+    assert messages([say, think]) == [{**say, "reasoning": "a\nb"}]
+    assert [sorted(message) for message in messages([think, call, say])] == [
+        ["content", "reasoning", "role", "tool_calls"]
+    ]
+    assert [message["content"] for message in messages([say, say])] == ["So.", "So."]
+    assert messages([{"role": "assistant", "content": []}, think]) == [
+        {"role": "assistant", "content": [], "reasoning": "a\nb"}
+    ]
+
+
+def test_every_part_of_an_answer_is_in_the_prompt(server: Server) -> None:
+    parts = [{"type": "output_text", "text": text, "annotations": []} for text in ("PART1", "PART2")]
+    answer = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": parts}
+
+    assert "assistant\nPART1\nPART2<|im_end|>" in prompt(server, input=[answer, {"role": "user", "content": "y"}])
+
+
+def test_what_cannot_be_read_is_left_out_with_a_remark(server: Server) -> None:
+    hello = {"role": "user", "content": "Hello"}
+    unread: list[Json] = [
+        {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "gAAA"},
+        {"type": "item_reference", "id": "x"},
+        {"type": "compaction", "id": "c", "encrypted_content": "gAAA"},
+        {"type": "of_the_future", "anything": [1]},
+    ]
+    with remarks() as found:
+        assert prompt(server, input=[hello, *unread]) == prompt(server, input=[hello])
+
+    assert [text.split("'")[1] for text in found] == ["reasoning", "item_reference", "compaction", "of_the_future"]
+
+
+def test_calls_of_the_clients_own_tools_are_shown_as_calls() -> None:
+    action = {"type": "exec", "command": ["ls"], "env": {}}
+    items: list[Json] = [
+        {"type": "local_shell_call", "id": "i", "call_id": "c", "status": "completed", "action": action},
+        {"type": "local_shell_call_output", "id": "c", "output": "README.md"},
+        {"type": "apply_patch_call", "call_id": "p", "status": "completed", "operation": {"type": "delete_file"}},
+        {"type": "apply_patch_call_output", "call_id": "p", "status": "completed"},
+    ]
+    shell, listed, patch, patched = messages(items)
+
+    assert shell["tool_calls"][0]["id"] == "c"
+    assert shell["tool_calls"][0]["function"]["name"] == "local_shell"
+    assert json.loads(shell["tool_calls"][0]["function"]["arguments"]) == action
+    assert listed == {"role": "tool", "tool_call_id": "c", "content": "README.md"}
+    assert patch["tool_calls"][0]["function"]["name"] == "apply_patch"
+    assert patched == {"role": "tool", "tool_call_id": "p", "content": '"completed"'}
+
+
+def test_a_grammar_is_a_hint_to_the_model_and_a_remark_to_the_client() -> None:
+    grammar = {"type": "grammar", "syntax": "lark", "definition": "start: /.+/s"}
+    tools: list[Json] = [
+        {"type": "custom", "name": "apply_patch", "description": "patch", "format": grammar},
+        {"type": "local_shell"},
+    ]
+    with remarks() as found:
+        shown = chat_request(parse(ResponsesRequest, {"input": "x", "tools": tools})).tool_dicts() or []
+
+    assert [tool["function"]["name"] for tool in shown] == ["apply_patch"]
+    assert shown[0]["function"]["description"] == "patch\n\nThe input must match this lark grammar:\nstart: /.+/s"
+    assert ["apply_patch" in found[0], "local_shell" in found[1]] == [True, True]
 
 
 def test_calls_show_their_name_before_their_arguments(tmp_path: Path) -> None:
@@ -189,7 +251,7 @@ def test_tools_of_every_kind_as_the_template_sees_them() -> None:
     ],
 )
 def test_tool_choices(choice: Any, expected: str, names: list[str]) -> None:
-    space = {"type": "namespace", "name": "ns", "tools": [{"type": "custom", "name": "b"}]}
+    space = {"type": "namespace", "name": "ns", "description": "", "tools": [{"type": "custom", "name": "b"}]}
     chat = chat_request(parse(ResponsesRequest, {"input": "x", "tools": [WEATHER, space], "tool_choice": choice}))
 
     assert (chat.named_tool or chat.choice()) == expected
@@ -261,22 +323,28 @@ def test_truncation_auto_cuts_on_the_left(server: Server) -> None:
         ({"max_output_tokens": 0}, BadRequest, "max_tokens"),
         ({"input": None}, ValidationFailed, "body.input"),
         ({"input": []}, BadRequest, None),
-        ({"input": [{"type": "item_reference", "id": "x"}]}, BadRequest, "input"),
-        ({"input": [{"type": "reasoning", "encrypted_content": "…"}]}, BadRequest, None),
+        ({"input": [{"role": "x"}]}, ValidationFailed, "body.input.0.role"),
+        ({"input": [{"type": "reasoning", "encrypted_content": "…"}]}, ValidationFailed, "body.input.0.summary"),
         ({"input": [{"type": "function_call", "name": "f"}]}, ValidationFailed, "body.input.0.call_id"),
         ({"input": [{"type": "function_call_output", "call_id": "c"}]}, ValidationFailed, "body.input.0.output"),
         ({"input": [{"role": "user", "content": 3}]}, ValidationFailed, "body.input.0.content"),
         ({"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]}, BadRequest, "type"),
-        ({"tools": [{"type": "magic"}]}, ValidationFailed, "body.tools.0.type"),
+        ({"tools": [{"type": "mcp"}]}, ValidationFailed, "body.tools.0.server_label"),
         ({"tools": [{"type": []}]}, ValidationFailed, "body.tools.0.type"),
         ({"tools": [{"type": "function"}]}, ValidationFailed, "body.tools.0.name"),
         ({"tools": [{**WEATHER, "description": 3}]}, ValidationFailed, "body.tools.0.description"),
         ({"tools": [{**WEATHER, "strict": "x"}]}, ValidationFailed, "body.tools.0.strict"),
-        ({"tools": [{"type": "custom", "name": "c", "format": {"type": "grammar"}}]}, BadRequest, "tools"),
-        ({"tools": [{"type": "namespace", "name": "n", "tools": [3]}]}, ValidationFailed, "body.tools.0.tools.0"),
+        (
+            {"tools": [{"type": "namespace", "name": "n", "tools": []}]},
+            ValidationFailed,
+            "body.tools.0.description",
+        ),
+        ({"include": ["x"]}, ValidationFailed, "body.include.0"),
+        ({"prompt_cache_options": {"ttl": "x"}}, ValidationFailed, "body.prompt_cache_options.ttl"),
         ({"tool_choice": "required"}, BadRequest, "tool_choice"),
         ({"tools": [WEATHER], "tool_choice": {"type": "function", "name": "x"}}, BadRequest, "tool_choice"),
-        ({"tools": [WEATHER], "tool_choice": {"type": "mcp"}}, BadRequest, "tool_choice"),
+        ({"tools": [WEATHER], "tool_choice": {"type": "mcp"}}, ValidationFailed, "body.tool_choice.server_label"),
+        ({"tools": [WEATHER], "tool_choice": {"type": "magic"}}, ValidationFailed, "body.tool_choice.type"),
         ({"mm_processor_kwargs": {"a": 1}}, BadRequest, "mm_processor_kwargs"),
     ],
 )

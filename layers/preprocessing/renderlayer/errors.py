@@ -27,6 +27,16 @@ SHOWN_VALUE = 200
 """Characters of an offending value that are shown."""
 
 
+_ANTHROPIC_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+}
+
+
 class ConfigurationError(Exception):
     """A setting, a model folder or a bundle that cannot work; the message says which and what to do."""
 
@@ -55,6 +65,11 @@ class RenderLayerError(Exception):
     def body(self) -> dict[str, Any]:
         """The OpenAI error envelope, keys in the reference's order (wire.md 1.6)."""
         return {"error": {"message": self.message, "type": self.type, "param": self.param, "code": self.status}}
+
+    def anthropic_body(self) -> dict[str, Any]:
+        """The envelope of Anthropic's API (wire.md 2.9)."""
+        kind = _ANTHROPIC_TYPES.get(self.status, "api_error" if self.status >= 500 else "invalid_request_error")
+        return {"type": "error", "error": {"type": kind, "message": self.message}}
 
 
 class BadRequest(RenderLayerError):

@@ -140,7 +140,6 @@ class Settings:
     )
     max_n_sequences: int = _row(16_384, "largest n, and most choices a derender body", "int", least=1)
     max_completion_prompts: int = _row(1_024, "most prompts a completion request", "int", least=1)
-    max_bad_words: int = _row(128, "most bad_words", "int", least=0)
     template_seconds: float = _row(
         2.0, "processor time of a template that came in a request, in seconds", "float", least=0.01
     )

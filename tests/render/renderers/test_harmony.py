@@ -283,9 +283,6 @@ def test_only_the_output_budget_checks_the_length(harmony: Server) -> None:
     [
         {"role": "wizard", "content": "Abra"},
         {"role": "user", "content": ["a string"]},
-        {"role": "user", "content": [{"type": "no such type"}]},
-        {"role": "user", "content": [{"type": ["text"], "text": "x"}]},
-        {"role": "user", "content": [{"type": "text", "text": None}]},
         {"role": "user", "content": "lone \ud800 surrogate"},
         {"role": "assistant", "content": None, "reasoning": 1.5},
     ],
@@ -293,6 +290,52 @@ def test_only_the_output_budget_checks_the_length(harmony: Server) -> None:
 def test_refusals(harmony: Server, message: dict[str, Any]) -> None:
     with pytest.raises(BadRequest):
         render(harmony, [message, *HELLO])
+
+
+def test_of_a_part_what_stands_under_text_is_shown(harmony: Server) -> None:
+    parts = [
+        {"type": "text", "text": "a"},
+        {"type": "odd", "text": "b"},
+        {"type": "text", "text": None},
+        {"type": "thinking", "thinking": "c"},
+    ]
+    shown = spelled(harmony, render(harmony, [{"role": "user", "content": parts}]))
+    assert shown.endswith(f"<|start|>user<|message|>ab<|end|>{ASSISTANT}")
+    thought = [{"role": "assistant", "content": [{"type": "thinking", "thinking": "c"}]}]
+    assert spelled(harmony, render(harmony, thought)) == SYSTEM + ASSISTANT
+
+
+def test_media_options_play_no_part(harmony: Server) -> None:
+    assert render(harmony, HELLO, media_io_kwargs={"image": {}})["token_ids"] == render(harmony, HELLO)["token_ids"]
+
+
+def test_responses_show_previous_messages_in_either_form(harmony: Server) -> None:
+    previous: list[dict[str, Any]] = [
+        {"role": "user"},
+        {"role": "system", "content": "dropped"},
+        {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "tool", "name": "f", "content": "25"},
+        {"author": {"role": "assistant"}, "channel": "final", "content": [{"text": "It is "}, {"text": "25."}]},
+    ]
+    body = {"input": "", "previous_input_messages": previous}
+    assert spelled(harmony, render_responses(parse(ResponsesRequest, body), harmony)) == SYSTEM + (
+        "<|start|>user<|message|><|end|>"
+        "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>{}<|call|>"
+        "<|start|>functions.f<|channel|>commentary to=assistant<|message|>25<|end|>"
+        f"<|start|>assistant<|channel|>final<|message|>It is 25.<|end|>{ASSISTANT}"
+    )
+
+
+def test_responses_show_every_part_and_empty_turns(harmony: Server) -> None:
+    parts = [{"type": "output_text", "text": text, "annotations": []} for text in ("One. ", "Two.")]
+    items: list[dict[str, Any]] = [
+        {"role": "assistant", "content": []},
+        {"type": "message", "role": "assistant", "id": "m", "status": "completed", "content": parts},
+    ]
+    said = "<|start|>assistant<|channel|>final<|message|>{}<|end|>"
+    assert spelled(harmony, render_responses(parse(ResponsesRequest, {"input": items}), harmony)) == (
+        SYSTEM + said.format("") + said.format("One. Two.") + ASSISTANT
+    )
 
 
 def test_a_default_that_cannot_be_encoded_is_refused(harmony: Server) -> None:
@@ -352,5 +395,5 @@ def test_messages(harmony: Server) -> None:
     }
     text = spelled(harmony, render_messages(parse(MessagesRequest, body), harmony))
     assert "\n\nReasoning: low\n\n" in text
-    assert "<|start|>developer<|message|># Instructions\n\nBe brief.\n\nFrench.<|end|><|start|>user" in text
+    assert "<|start|>developer<|message|># Instructions\n\nBe brief.French.<|end|><|start|>user" in text
     assert f"Current date: {DATE}" in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -165,4 +166,5 @@ def test_schemas(encoding: Any) -> None:
         tool = {"function": {"name": "f", "description": "", "parameters": parameters}}
         text = encoding.decode(encoding.render(developer(None, [tool])))
         expected = text.partition("type f = (_: ")[2].rpartition(") => any;")[0]
-        assert typescript(parameters) == expected, parameters
+        # this release of the library leaves the plus out of exponents; the reference's does not
+        assert re.sub(r"(\d)e\+(\d)", r"\1e\2", typescript(parameters)) == expected, parameters

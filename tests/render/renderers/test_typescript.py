@@ -56,8 +56,8 @@ def test_types(schema: Any, text: str) -> None:
         ({"type": "string", "default": 'a"b'}, 'x?: string, // default: "a"b"'),
         ({"type": "string", "enum": ["a"], "default": "a"}, 'x?: "a", // default: a'),
         ({"type": "integer", "default": None}, "x?: number, // default: null"),
-        ({"type": "number", "default": 1e16}, "x?: number, // default: 1e16"),
-        ({"type": "number", "default": 10**25}, "x?: number, // default: 1e25"),
+        ({"type": "number", "default": 1e16}, "x?: number, // default: 1e+16"),
+        ({"type": "number", "default": 10**25}, "x?: number, // default: 1e+25"),
         ({"default": [1.0, "é", {"k": [True]}]}, 'x?: any, // default: [1.0,"é",{"k":[true]}]'),
         (
             {"oneOf": [{"type": "string", "description": "same"}, {"type": "number"}], "description": "same"},
@@ -84,4 +84,4 @@ def test_nested_objects_are_indented_and_required_members_known() -> None:
 
 
 def test_numbers_beyond_every_float_do_not_fail() -> None:
-    assert member({"default": 10**400}).startswith("x?: any, // default: 1.7976931348623157e308")
+    assert member({"default": 10**400}).startswith("x?: any, // default: 1.7976931348623157e+308")

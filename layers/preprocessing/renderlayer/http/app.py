@@ -29,6 +29,7 @@ from renderlayer.http.threads import aside
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
 from renderlayer.wire._json import dumped, dumped_fast
+from renderlayer.wire._remarks import HEADER, header_value, remarks
 
 REFERENCE_VERSION = "0.33.0"
 PARTS = ("render", "derender", "complete")
@@ -72,8 +73,9 @@ def _endpoint(route: Route, server: Server) -> Endpoint:
         body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
         header_id = header(request.scope, b"x-request-id")
 
-        def work() -> bytes:
-            answer = route.work(decoded(body), server, header_id)
+        def work() -> Response:
+            with remarks() as found:
+                answer = route.work(decoded(body), server, header_id)
             count_tokens(request.scope, answer)
             above = server.settings.reference_request_above
             if not route.fast_json:
@@ -85,9 +87,12 @@ def _endpoint(route: Route, server: Server) -> Endpoint:
                 from renderlayer.references.writing import claims
 
                 content = dumped_fast(claims(answer, server.settings, server.model))
-            return content
+            response = json_response(content)
+            if found:
+                response.headers[HEADER] = header_value(found)
+            return response
 
-        return json_response(await aside(request.scope, work))
+        return await aside(request.scope, work)
 
     return endpoint
 

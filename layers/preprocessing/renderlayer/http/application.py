@@ -20,6 +20,8 @@ from renderlayer.wire._json import unencodable
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 TITLE = "renderlayer"
+ANTHROPIC = ("/v1/messages", "/v1/messages/count_tokens")
+"""Paths whose errors have Anthropic's form; those of render have OpenAI's, as the reference's have."""
 FORESEEN = (RenderLayerError, UnicodeEncodeError)
 """What endpoints raise about a request; everything else is a fault of ours."""
 
@@ -76,17 +78,18 @@ class Application(FastAPI):
         try:
             response = await endpoint(Request(scope, receive, send))
         except FORESEEN as error:
-            response = _answer_to(error)
+            response = _answer_to(error, scope["path"])
         await response(scope, receive, send)
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, FORESEEN)
-    return _answer_to(error)
+    return _answer_to(error, request.url.path)
 
 
-def _answer_to(error: RenderLayerError | UnicodeEncodeError) -> Response:
-    return error_response(error if isinstance(error, RenderLayerError) else unencodable(error))
+def _answer_to(error: RenderLayerError | UnicodeEncodeError, path: str) -> Response:
+    told = error if isinstance(error, RenderLayerError) else unencodable(error)
+    return error_response(told, in_anthropics_form=path.endswith(ANTHROPIC))
 
 
 async def _on_crash(request: Request, error: Exception) -> Response:

@@ -105,9 +105,10 @@ def json_response(content: bytes, status: int = 200) -> Response:
     return Response(content, status, media_type=JSON)
 
 
-def error_response(error: RenderLayerError) -> Response:
+def error_response(error: RenderLayerError, in_anthropics_form: bool = False) -> Response:
     """The answer that an error becomes."""
-    response = json_response(dumped_lenient(error.body()), error.status)
+    body = error.anthropic_body() if in_anthropics_form else error.body()
+    response = json_response(dumped_lenient(body), error.status)
     retry_after = getattr(error, "retry_after", None)
     if retry_after is not None:
         response.headers["Retry-After"] = str(retry_after)

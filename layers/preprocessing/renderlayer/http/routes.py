@@ -76,6 +76,14 @@ def _messages_render() -> Work:
     return lambda body, server, header_id: render_messages(parse(MessagesRequest, body), server, header_id)
 
 
+def _count_message_tokens() -> Work:
+    from renderlayer.render.messages import count_message_tokens
+    from renderlayer.wire._base import parse
+    from renderlayer.wire.messages import CountTokensRequest
+
+    return lambda body, server, header_id: count_message_tokens(parse(CountTokensRequest, body), server)
+
+
 def _tokenize() -> Work:
     from renderlayer.render.tokenize import tokenize_request
     from renderlayer.wire._base import parse
@@ -151,6 +159,7 @@ ROUTES: tuple[Route, ...] = (
     Route("/v1/completions/render", "render", _completion_render, fast_json=True),
     Route("/v1/responses/render", "render", _responses_render, fast_json=True),
     Route("/v1/messages/render", "render", _messages_render, fast_json=True),
+    Route("/v1/messages/count_tokens", "render", _count_message_tokens),
     Route("/tokenize", "render", _tokenize),
     Route("/detokenize", "render", _detokenize),
     Route("/v1/chat/completions/derender", "derender", _chat_derender, stream=_chat_derender_stream),

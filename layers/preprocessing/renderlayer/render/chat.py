@@ -7,7 +7,9 @@ from typing import Any, cast
 from renderlayer.errors import BadRequest
 from renderlayer.render import constraints, request_ids
 from renderlayer.render.chat_prompt import MediaOptions, Prompt, conversation_prompt
+from renderlayer.render.content_parts import has_media
 from renderlayer.render.dialect import CHAT, Dialect
+from renderlayer.render.extra_args import extra_args
 from renderlayer.render.prompt import TokenizeOptions, check_ids
 from renderlayer.render.result import generate_request
 from renderlayer.render.sampling import max_output_tokens, sampling_params
@@ -15,6 +17,8 @@ from renderlayer.render.server import Server
 from renderlayer.render.template_kwargs import effort, template_kwargs
 from renderlayer.wire._sampling import MmPayload
 from renderlayer.wire.chat import ChatCompletionRequest
+
+PROMPT_IDS = "prompt_token_ids"
 
 
 def render_chat(request: ChatCompletionRequest, server: Server, header_id: str | None = None) -> dict[str, Any]:
@@ -34,9 +38,10 @@ def render_chat(request: ChatCompletionRequest, server: Server, header_id: str |
     if request.use_beam_search:
         raise BadRequest("Beam search is not supported by the render endpoint")
     server.check_trust(request.chat_template, request.chat_template_kwargs)
-    server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
+    if not server.model.facts.harmony:
+        server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
     constraints.check_tool_choice(request, server)
-    return rendered(request, server, request_ids.chat(header_id or request.request_id))
+    return rendered(request, server, request_ids.chat(request_ids.chosen(header_id, request.request_id)))
 
 
 def rendered(
@@ -44,7 +49,7 @@ def rendered(
 ) -> dict[str, Any]:
     """The GenerateRequest of a chat request that has passed its API's own checks."""
     kwargs = chat_kwargs(request, server)
-    prompt = _reused(request, server) or _prompt(request, server, kwargs, dialect)
+    prompt = _reused(request, server, dialect) or _prompt(request, server, kwargs, dialect)
     return _finished(request, server, prompt, kwargs, request_id, dialect)
 
 
@@ -61,7 +66,7 @@ def chat_kwargs(request: ChatCompletionRequest, server: Server) -> dict[str, Any
 
 
 def media_payload(request: ChatCompletionRequest, server: Server) -> MmPayload:
-    """What of the media is sent: the request's wish, its deprecated alias, or the server's default."""
+    """What of the media is sent: the request's wish, its older alias, or the server's default."""
     if request.mm_payload is not None:
         return request.mm_payload
     return "none" if request.return_mm_kwargs is False else cast("MmPayload", server.settings.mm_payload)
@@ -72,11 +77,20 @@ def _options(request: ChatCompletionRequest) -> TokenizeOptions:
         add_special_tokens=request.add_special_tokens,
         truncate=request.truncate_prompt_tokens,
         side=request.truncation_side,
-        offsets=request.return_token_offsets,
+        offsets=bool(request.return_token_offsets),
     )
 
 
-def _prompt(request: ChatCompletionRequest, server: Server, kwargs: dict[str, Any], dialect: Dialect) -> Prompt:
+def prompt_length(request: ChatCompletionRequest, server: Server) -> int:
+    """Tokens of a chat request's prompt, however long it is."""
+    server.check_trust(request.chat_template, request.chat_template_kwargs)
+    request.mm_payload = "none"
+    return len(_prompt(request, server, chat_kwargs(request, server), CHAT, limited=False).token_ids)
+
+
+def _prompt(
+    request: ChatCompletionRequest, server: Server, kwargs: dict[str, Any], dialect: Dialect, limited: bool = True
+) -> Prompt:
     tools = request.tool_dicts()
     if request.tool_choice == "none" and server.settings.exclude_tools_when_tool_choice_none:
         tools = None
@@ -89,22 +103,25 @@ def _prompt(request: ChatCompletionRequest, server: Server, kwargs: dict[str, An
         tools=tools,
         media=MediaOptions(media_payload(request, server), request.media_io_kwargs, request.mm_processor_kwargs),
         effort=effort(request.reasoning_effort, server),
+        limited=limited,
         dialect=dialect,
     )
 
 
-def _reused(request: ChatCompletionRequest, server: Server) -> Prompt | None:
+def _reused(request: ChatCompletionRequest, server: Server, dialect: Dialect) -> Prompt | None:
     """The prompt that a prefill step already made and sent back in kv_transfer_params (wire.md 2.4)."""
     params = request.kv_transfer_params or {}
-    token_ids = params.get("prompt_token_ids")
-    if not isinstance(token_ids, list) or request.echo or not request.messages:
+    if PROMPT_IDS not in params or (server.model.facts.harmony and not dialect.engine_parses):
         return None
-    content = request.messages[-1].get("content")
-    if not isinstance(content, str) and any(part.get("type") != "text" for part in content or ()):
+    token_ids = params[PROMPT_IDS]
+    request.kv_transfer_params = {key: value for key, value in params.items() if key != PROMPT_IDS}
+    if token_ids is None or request.echo or any(map(has_media, request.messages)):
         return None
-    if not all(isinstance(entry, int) and entry >= 0 for entry in token_ids):
-        raise BadRequest("kv_transfer_params.prompt_token_ids must be a list of token ids.", "kv_transfer_params")
-    request.kv_transfer_params = {key: value for key, value in params.items() if key != "prompt_token_ids"}
+    place = f"kv_transfer_params.{PROMPT_IDS}"
+    if not isinstance(token_ids, list) or not token_ids or any(type(entry) is not int for entry in token_ids):
+        raise BadRequest(f"{place} must be a non-empty list of token ids.", place)
+    if not all(0 <= entry < len(server.model.vocabulary) for entry in token_ids):
+        raise BadRequest(f"{place} holds an id that is not in the vocabulary.", place)
     return Prompt(check_ids(token_ids, server, _options(request)))
 
 
@@ -135,11 +152,11 @@ def _finished(
         request,
         server,
         max_tokens=max_tokens,
-        logprobs=(request.top_logprobs or 0) if request.logprobs and request.logprob_token_ids is None else None,
+        logprobs=request.top_logprobs if request.logprobs and not request.asks_for_tokens else None,
         prompt_logprobs=prompt_logprobs,
         structured_outputs=change.structured_outputs if change else None,
         skip_special_tokens=change.skip_special_tokens if change else None,
-        extra_args=request.vllm_xargs,
+        extra_args=extra_args(request, dialect.empty_extra_args),
     )
     ended: bool | None = None
     if not request.include_reasoning or (change and change.reasoning_ended):

@@ -85,7 +85,7 @@ def conversation_prompt(
         seen = conversation(messages, server, template, dialect) if mark else seen
     if not seen.messages:
         raise BadRequest("Cannot apply chat template to an empty conversation. Provide at least one message.")
-    text = template.render(seen.messages, tools, kwargs.get("documents"), kwargs)
+    text = template.render(seen.messages, tools, _documents(kwargs), kwargs)
     if seen.media:
         return _with_media(text, mark, seen, server, options, media or MediaOptions(), limited)
     if not limited:
@@ -121,6 +121,16 @@ def _tokenized(text: str, mark: str, talk: Conversation, server: Server, options
     counts = Counter(item.modality for item in talk.media)
     units = multimodal.units(server.model)
     return spelled.tokenize(text, mark, units, server.model.tokenizer, options.add_special_tokens, counts)
+
+
+def _documents(kwargs: dict[str, Any]) -> list[Any] | None:
+    """The documents for the template; those in the template kwargs have passed no model of the wire."""
+    documents = kwargs.get("documents")
+    if documents is None or (isinstance(documents, list) and all(isinstance(entry, dict) for entry in documents)):
+        return documents
+    if documents in ("", {}):
+        return []
+    raise BadRequest("Documents should be a list of dicts with 'title' and 'text' keys!")
 
 
 def _with_media(

@@ -7,6 +7,7 @@ from typing import Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.render import constraints, request_ids
+from renderlayer.render.extra_args import extra_args
 from renderlayer.render.prompt import Offsets, TokenizeOptions, check_ids, tokenize
 from renderlayer.render.result import generate_request
 from renderlayer.render.sampling import max_output_tokens, sampling_params
@@ -27,8 +28,9 @@ def render_completion(request: CompletionRequest, server: Server, header_id: str
     server.check_name(request.model)
     if request.use_beam_search:
         raise BadRequest("Beam search is not supported by the render endpoint")
-    prompts = _infills(request, server, request.suffix) if request.suffix else _prompts(request, server)
-    ids = request_ids.completions(header_id or request.request_id, len(prompts))
+    prompts = _prompts(request, server) if request.suffix is None else _infills(request, server, request.suffix)
+    server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
+    ids = request_ids.completions(request_ids.chosen(header_id, request.request_id), len(prompts))
     return [_one(request, server, prompt, request_id) for prompt, request_id in zip(prompts, ids, strict=True)]
 
 
@@ -74,7 +76,7 @@ def _one(request: CompletionRequest, server: Server, prompt: str | list[int], re
         truncate=request.truncate_prompt_tokens,
         side=request.truncation_side,
         keep_all=request.max_tokens == 0,
-        offsets=request.return_token_offsets,
+        offsets=bool(request.return_token_offsets),
     )
     offsets: Offsets | None = None
     if isinstance(prompt, str):
@@ -93,11 +95,11 @@ def _one(request: CompletionRequest, server: Server, prompt: str | list[int], re
         request,
         server,
         max_tokens=max_output_tokens(server, len(token_ids), requested, "max_tokens", request.truncate_prompt_tokens),
-        logprobs=None if request.logprob_token_ids else request.logprobs,
+        logprobs=None if request.asks_for_tokens else request.logprobs,
         prompt_logprobs=prompt_logprobs,
         structured_outputs=constraints.wish(request),
         skip_special_tokens=None,
-        extra_args=request.vllm_xargs,
+        extra_args=extra_args(request, empty=False),
     )
     return generate_request(
         request, request_id=request_id, token_ids=token_ids, sampling_params=params, offsets=offsets

@@ -15,24 +15,38 @@ TEXT_KEYS = {
     "thinking": "thinking",
 }
 TOOL_REFERENCE = "tool_reference"
-# Roles of the OpenAI API, whose content parts must be objects; messages of other roles may list bare strings.
-_STRICT_ROLES = frozenset({"developer", "system", "user", "assistant", "tool", "function"})
+_API_ROLES = ("developer", "system", "user", "assistant")
+# Text parts that count as absent without their text.
+_SKIPPED = ("text", "refusal")
 # Keys that the payload of a chat media part must have; the reference checks these types only.
 _PAYLOAD_KEYS = {"image_url": ("url",), "audio_url": ("url",), "video_url": ("url",), "input_audio": ("data", "format")}
 
 
 def content_parts(message: dict[str, Any]) -> list[Any]:
-    """The parts of a message's content; one that is a string is one part.
+    """The parts of a message's content, without those that hold nothing; one that is a string is one part.
 
     Raises:
-        BadRequest: a message of the OpenAI API lists a bare string.
+        BadRequest: a list of nothing but strings, which the reference takes beside objects only.
     """
     content = message.get("content")
     if not isinstance(content, list):
         return [] if content is None else [content]
-    if message["role"] in _STRICT_ROLES and any(isinstance(part, str) for part in content):
+    if content and all(isinstance(part, str) for part in content) and _of_the_api(message):
         raise BadRequest("A content part must be an object with a type, not a string.")
-    return content
+    return [part for part in content if not _is_absent(part)]
+
+
+def _of_the_api(message: dict[str, Any]) -> bool:
+    """Whether a message has the form that OpenAI's API gives to its role; others are read more freely."""
+    role = message["role"]
+    return role in _API_ROLES or (role == "tool" and message.get("tool_call_id") is not None)
+
+
+def _is_absent(part: Any) -> bool:
+    if not isinstance(part, dict):
+        return False
+    kind = part.get("type")
+    return isinstance(kind, str) and kind in _SKIPPED and part.get(TEXT_KEYS[kind]) is None
 
 
 def part_text(part: Any, param: str | None = None) -> str | None:
@@ -77,3 +91,19 @@ def check_media_part(part: dict[str, Any]) -> None:
     for key in _PAYLOAD_KEYS[kind]:
         if not isinstance(payload, dict) or not isinstance(payload.get(key), str):
             raise BadRequest(f"A content part of type '{kind}' must have an object with '{key}' under '{kind}'.")
+
+
+def has_media(message: dict[str, Any]) -> bool:
+    """Whether a message holds anything but text."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return False
+    from renderlayer import multimodal
+
+    for part in content:
+        if isinstance(part, dict):
+            kind = part.get("type", "text")
+            textual = isinstance(kind, str) and (kind in TEXT_KEYS or kind == TOOL_REFERENCE)
+            if not textual or any(key in part for key in multimodal.PART_TYPES):
+                return True
+    return False

@@ -56,7 +56,7 @@ def conversation(
             demoted = True
         out.messages.append(converted)
     if demoted:
-        out.messages = _merged_systems(out.messages, template.content_format)
+        out.messages = _merged_systems(out.messages)
     return out
 
 
@@ -101,6 +101,7 @@ class _Reader:
             converted["reasoning"] = converted["reasoning_content"] = reasoning
 
     def _content(self, parts: list[Any]) -> str | list[Any]:
+        """A list of parts, or their texts on lines of their own; an empty text makes no line."""
         if self.openai:
             return [self._part(part) for part in parts]
         texts: list[str] = []
@@ -108,9 +109,10 @@ class _Reader:
         interleave = self.server.settings.interleave_mm_strings
         for part in parts:
             converted = self._part(part)
-            if converted["type"] == "text":
-                texts.append(converted["text"])
-            elif converted["type"] != TOOL_REFERENCE:
+            if converted["type"] in ("text", TOOL_REFERENCE):
+                if text := converted["text" if converted["type"] == "text" else "name"]:
+                    texts.append(text)
+            else:
                 modality = converted["type"]
                 ordinal = sum(item.modality == modality for item in self.media)
                 from renderlayer import multimodal
@@ -120,7 +122,8 @@ class _Reader:
                     texts.append(placeholder)
                 else:
                     placeholders.append((modality, placeholder))
-        return "\n".join([*_missing(placeholders, "\n".join(texts)), *texts])
+        text = "\n".join(texts)
+        return "\n".join([*_missing(placeholders, text), *([text] if text else [])])
 
     def _part(self, part: Any) -> dict[str, Any]:
         text = part_text(part, self.dialect.part_param)
@@ -134,7 +137,7 @@ class _Reader:
 
         modality = multimodal.modality_of(part)
         if modality is None:
-            return part  # type: ignore[no-any-return]
+            return {"type": TOOL_REFERENCE, "name": part.get("name")}
         if self.dialect.typed_media:
             check_media_part(part)
         uuid = part.get("uuid")
@@ -167,16 +170,22 @@ def _flattened(content: str | list[Any]) -> str | list[Any]:
 
 
 def without_billing(parts: list[Any]) -> list[Any]:
-    """System content without the billing line that some clients put first; it would spoil every prefix cache."""
-    if not parts:
-        return parts
-    first = parts[0]
-    text = first if isinstance(first, str) else first.get("text") if isinstance(first, dict) else None
+    """System content without the billing line that some clients put first in it; it would spoil every prefix cache."""
+    return [kept for part in parts if (kept := _without_line(part)) is not None]
+
+
+def _without_line(part: Any) -> Any:
+    text = part if isinstance(part, str) else _plain_text(part)
     if not isinstance(text, str) or not text.startswith(BILLING_HEADER):
-        return parts
-    if isinstance(first, dict):
-        return parts[1:]
-    return [text.partition("\n")[2], *parts[1:]]
+        return part
+    rest = text.partition("\n")[2]
+    if not rest:
+        return None
+    return rest if isinstance(part, str) else {**part, "text": rest}
+
+
+def _plain_text(part: Any) -> Any:
+    return part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
 
 
 def history_call(call: dict[str, Any], arguments_first: bool = True) -> dict[str, Any]:
@@ -204,13 +213,15 @@ def _tool_in_order(tool: Any) -> Any:
     return tool
 
 
-def _merged_systems(messages: list[dict[str, Any]], content_format: str) -> list[dict[str, Any]]:
+def _merged_systems(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """All system messages as one at the front, for templates that do not know the developer role."""
-    systems = [message for message in messages if message["role"] == "system"]
-    texts = []
-    for message in systems:
-        content = message["content"]
-        texts.append(content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content))
-    joined = "\n\n".join(texts)
-    merged = {"role": "system", "content": [{"type": "text", "text": joined}] if content_format == "openai" else joined}
+    places = [index for index, message in enumerate(messages) if message["role"] == "system"]
+    if places == [0]:
+        return messages
+    texts = [_joined(messages[index]["content"]) for index in places]
+    merged = {"role": "system", "content": "\n\n".join(filter(None, texts))}
     return [merged, *(message for message in messages if message["role"] != "system")]
+
+
+def _joined(content: str | list[Any]) -> str:
+    return content if isinstance(content, str) else "\n".join(part["text"] for part in content if "text" in part)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.render.chat import render_chat
-from renderlayer.render.messages_request import chat_request
+from renderlayer.render.chat import prompt_length, render_chat
+from renderlayer.render.messages_request import chat_request, conversation_request
 from renderlayer.render.server import Server
-from renderlayer.wire.messages import MessagesRequest
+from renderlayer.wire.messages import CountTokensRequest, MessagesRequest
 
 
 def render_messages(request: MessagesRequest, server: Server, header_id: str | None = None) -> dict[str, Any]:
@@ -25,3 +25,16 @@ def render_messages(request: MessagesRequest, server: Server, header_id: str | N
     """
     server.check_name(request.model)
     return render_chat(chat_request(request, server), server, header_id)
+
+
+def count_message_tokens(request: CountTokensRequest, server: Server) -> dict[str, Any]:
+    """The number of tokens that the prompt of a Messages request has; no engine is asked, and no limit holds.
+
+    Returns:
+        {"input_tokens": the number}.
+
+    Raises:
+        BadRequest, NotFound, Unprocessable: as `render_messages`.
+    """
+    server.check_name(request.model)
+    return {"input_tokens": prompt_length(conversation_request(request, server), server)}

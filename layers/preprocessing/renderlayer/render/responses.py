@@ -32,6 +32,12 @@ def render_responses(request: ResponsesRequest, server: Server, header_id: str |
         raise InvalidRequest(
             "previous_response_id is not supported by the stateless render endpoint.", "previous_response_id"
         )
-    server.check_trust(None, request.chat_template_kwargs)
-    server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
-    return rendered(chat_request(request), server, request_ids.responses(request.request_id), RESPONSES)
+    server.check_template_trust(None, request.chat_template_kwargs)
+    chat = chat_request(request)
+    if server.model.facts.harmony:
+        from renderlayer.render.responses_harmony import conversation
+
+        chat.messages = conversation(request)
+    else:
+        server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
+    return rendered(chat, server, request_ids.responses(request.request_id), RESPONSES)

@@ -1,110 +1,131 @@
-"""Input items of a Responses request as chat messages (wire.md 2.8)."""
+"""Input items of a Responses request as chat messages (wire.md 2.8).
+
+What an assistant's turn is made of stands in several items: reasoning, text and calls that follow each other become one
+message. Items that no model can be shown, of kinds that are not known among them, are left out, with a remark.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
-from renderlayer.errors import BadRequest
 from renderlayer.render.responses_tools import CUSTOM_INPUT, joined
-from renderlayer.wire._base import refused
+from renderlayer.wire._remarks import remark
 from renderlayer.wire.chat import check_message
+from renderlayer.wire.responses_input import is_message
 
 Item = dict[str, Any]
+Message = dict[str, Any]
 _UNFINISHED = ("in_progress", "incomplete")
+# Calls of tools that come with the client, shown as calls of functions: item type → function, key of the arguments.
+_BUILTIN_CALLS = {
+    "local_shell_call": ("local_shell", "action"),
+    "shell_call": ("shell", "action"),
+    "apply_patch_call": ("apply_patch", "operation"),
+}
+_CALLS = ("function_call", "custom_tool_call", *_BUILTIN_CALLS)
+_OUTPUTS = ("function_call_output", "custom_tool_call_output", *(f"{name}_output" for name in _BUILTIN_CALLS))
 
 
 def continues(items: str | list[Item]) -> bool:
-    """Whether the answer goes on with the last item, because that is an unfinished one of the assistant."""
+    """Whether the answer goes on with the last item, because that is an unfinished turn."""
     if isinstance(items, str) or not items:
         return False
     last = items[-1]
-    ours = last.get("type") == "reasoning" or last.get("role") == "assistant"
-    return ours and last.get("status") in _UNFINISHED
+    return last.get("type", "message") in ("message", "reasoning") and last.get("status") in _UNFINISHED
 
 
-def chat_messages(items: str | list[Item], instructions: str | None) -> list[dict[str, Any]]:
+def chat_messages(items: str | list[Item], instructions: str | None) -> list[Message]:
     """The conversation that instructions and input amount to.
 
     Raises:
-        ValidationFailed: an item lacks what its type needs.
-        BadRequest: an item of a type that cannot be rendered, or encrypted reasoning.
+        ValidationFailed: a message that no role's schema accepts.
     """
-    out: list[dict[str, Any]] = [{"role": "system", "content": instructions}] if instructions is not None else []
+    out: list[Message] = [{"role": "system", "content": instructions}] if instructions else []
     if isinstance(items, str):
         return [*out, {"role": "user", "content": items}]
-    for index, item in enumerate(items):
-        if "role" in item:
-            _message(out, item, index)
-        elif item.get("type") in ("function_call", "custom_tool_call"):
-            _call(out, item, index)
-        elif item.get("type") in ("function_call_output", "custom_tool_call_output"):
-            _output(out, item, index)
-        elif item.get("type") == "reasoning":
-            _reasoning(out, item)
-        else:
-            raise BadRequest(f"Unsupported input item type: {str(item.get('type'))[:100]}", "input")
+    for message in turns(items):
+        before = out[-1] if out and out[-1]["role"] == "assistant" else None
+        if before is None or message["role"] != "assistant" or not _joins(before, message):
+            out.append(message)
     return out
 
 
-def _message(out: list[dict[str, Any]], item: Item, index: int) -> None:
-    check_message(index, item, "input")
-    message = dict(item)
-    if message.get("type") == "message" and message["role"] == "assistant" and message.get("id") is not None:
-        message["content"] = _first_text(message.get("content"))
-    if message["role"] == "assistant" and out and _only_reasons(out[-1]):
-        message["reasoning"] = out.pop()["reasoning"]
-    out.append(message)
+def turns(items: list[Item]) -> Iterator[Message]:
+    """Every readable item as a chat message of its own.
+
+    Raises:
+        ValidationFailed: a message that no role's schema accepts.
+    """
+    for index, item in enumerate(items):
+        kind = item.get("type")
+        if is_message(item):
+            check_message(index, item, "input")
+            yield _assistant(item) if item["role"] == "assistant" else dict(item)
+        elif kind in _CALLS and (call := _call(item)):
+            yield {"role": "assistant", "tool_calls": [call]}
+        elif kind in _OUTPUTS and (content := _output(item)) is not None:
+            yield {"role": "tool", "tool_call_id": item.get("call_id") or item.get("id"), "content": content}
+        elif kind == "reasoning" and (thoughts := _reasoning(item)) is not None:
+            yield {"role": "assistant", "reasoning": thoughts}
+        else:
+            remark(f"input item {index} of type {str(kind)[:40]!r} was left out")
 
 
-def _first_text(content: Any) -> str:
-    """The text of an output message: its first part's, as the reference has it."""
-    if isinstance(content, str):
-        return content
-    first = content[0] if content else {}
-    text = (first.get("text") or first.get("refusal")) if isinstance(first, dict) else first
+def _joins(before: Message, message: Message) -> bool:
+    """Add a message's reasoning, text or calls to the assistant's turn before it; False where that has its own."""
+    if "tool_calls" in message:
+        before["tool_calls"] = [*(before.get("tool_calls") or ()), *message["tool_calls"]]
+        return True
+    key = "reasoning" if "reasoning" in message and "content" not in message else "content"
+    if before.get(key) is not None or message.get(key) in (None, []):
+        return False
+    before[key] = message[key]
+    return True
+
+
+def _assistant(item: Item) -> Message:
+    """A turn of the assistant with all its texts; one text is the content itself."""
+    content = item.get("content")
+    if not isinstance(content, list) or not content:
+        return dict(item)
+    texts = [{"type": "text", "text": _text(part)} for part in content]
+    return {"role": "assistant", "content": texts[0]["text"] if len(texts) == 1 else texts}
+
+
+def _text(part: Any) -> str:
+    text = (part.get("text") or part.get("refusal")) if isinstance(part, dict) else part
     return text if isinstance(text, str) else ""
 
 
-def _only_reasons(message: dict[str, Any]) -> bool:
-    """Whether an assistant message waits for the text or the calls that its reasoning led to."""
-    return message["role"] == "assistant" and "reasoning" in message and not {"content", "tool_calls"} & message.keys()
+def _call(item: Item) -> Item | None:
+    name, key = _BUILTIN_CALLS.get(item["type"], (item.get("name"), "arguments"))
+    if item["type"] == "custom_tool_call":
+        arguments = json.dumps({CUSTOM_INPUT: item["input"]}, ensure_ascii=False)
+    elif key == "arguments":
+        arguments = item["arguments"]
+    else:
+        arguments = json.dumps(item.get(key) or {}, ensure_ascii=False)
+    call_id = item.get("call_id") or item.get("id")
+    if not isinstance(call_id, str) and item["type"] in _BUILTIN_CALLS:
+        return None
+    namespace = item.get("namespace")
+    full = joined(str(name), namespace if isinstance(namespace, str) else None)
+    return {"id": call_id, "function": {"name": full, "arguments": arguments}, "type": "function"}
 
 
-def _call(out: list[dict[str, Any]], item: Item, index: int) -> None:
-    custom = item["type"] == "custom_tool_call"
-    payload = "input" if custom else "arguments"
-    for key in ("call_id", "name", payload):
-        _demand(item, key, index)
-    text = json.dumps({CUSTOM_INPUT: item[payload]}, ensure_ascii=False) if custom else item[payload]
-    name = joined(item["name"], item.get("namespace"))
-    call = {"id": item["call_id"], "function": {"name": name, "arguments": text}, "type": "function"}
-    if not out or out[-1]["role"] != "assistant":
-        out.append({"role": "assistant"})
-    out[-1]["tool_calls"] = [*(out[-1].get("tool_calls") or ()), call]
+def _output(item: Item) -> str | list[Any] | None:
+    """What a call gave; what only other tools write is shown as JSON."""
+    output = item.get("output")
+    if item["type"] in ("function_call_output", "custom_tool_call_output"):
+        return output
+    if not isinstance(item.get("call_id") or item.get("id"), str):
+        return None
+    return output if isinstance(output, str) else json.dumps(output or item.get("status"), ensure_ascii=False)
 
 
-def _output(out: list[dict[str, Any]], item: Item, index: int) -> None:
-    _demand(item, "call_id", index)
-    if not isinstance(item.get("output"), list):
-        _demand(item, "output", index)
-    out.append({"role": "tool", "tool_call_id": item["call_id"], "content": item["output"]})
-
-
-def _reasoning(out: list[dict[str, Any]], item: Item) -> None:
-    if item.get("encrypted_content"):
-        raise BadRequest("Encrypted content is not supported.")
-    content, summary = _texts(item.get("content")), _texts(item.get("summary"))
-    out.append({"role": "assistant", "reasoning": content[0] if content else "\n".join(summary)})
-
-
-def _texts(parts: Any) -> list[str]:
-    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    return [text for text in texts if isinstance(text, str)]
-
-
-def _demand(item: Item, key: str, index: int) -> None:
-    if key not in item:
-        raise refused(("input", index, key), "missing", "Field required", item)
-    if not isinstance(item[key], str):
-        raise refused(("input", index, key), "string_type", "Input should be a valid string", item[key])
+def _reasoning(item: Item) -> str | None:
+    """The thoughts, else their summary; None where they are encrypted and neither is there."""
+    texts = [part["text"] for part in item.get("content") or item["summary"]]
+    return None if item.get("encrypted_content") and not texts else "\n".join(texts)

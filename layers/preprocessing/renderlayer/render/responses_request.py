@@ -39,6 +39,7 @@ _SHARED = (
     "media_io_kwargs",
     "mm_processor_kwargs",
     "mm_payload",
+    "return_mm_kwargs",
     "cache_salt",
     "priority",
     "kv_transfer_params",
@@ -68,8 +69,8 @@ def chat_request(request: ResponsesRequest) -> ChatCompletionRequest:
         reasoning_effort=request.reasoning.effort if request.reasoning else None,
         add_generation_prompt=not continued,
         continue_final_message=continued,
-        truncate_prompt_tokens=-1 if request.truncation == "auto" else None,
-        vllm_xargs=_extra_args(request),
+        truncate_prompt_tokens=None if request.truncation == "disabled" else -1,
+        vllm_xargs=request.vllm_xargs,
     )
 
 
@@ -80,10 +81,3 @@ def _response_format(text: TextConfig | None) -> dict[str, Any] | None:
     if form.type == "json_object":
         return {"type": "json_object"}
     return {"type": "json_schema", "json_schema": {"name": form.name, "schema": form.schema_}}
-
-
-def _extra_args(request: ResponsesRequest) -> dict[str, Any] | None:
-    """The engine extensions; the reference writes an empty object where nothing at all was given (wire.md 2.2)."""
-    if request.vllm_xargs is not None:
-        return request.vllm_xargs
-    return {} if request.kv_transfer_params is None and request.ec_transfer_params is None else None

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from renderlayer.errors import BadRequest
+from renderlayer.wire._remarks import remark
 from renderlayer.wire.chat import ChatTool, FunctionDefinition, NamedFunction, NamedToolChoice, ToolChoice
-from renderlayer.wire.responses import ResponsesRequest
+from renderlayer.wire.responses import NAMED, ResponsesRequest
 
 # A namespaced function is known to the model by one name.
 _JOINT = "__"
@@ -61,14 +62,16 @@ def tool_set(request: ResponsesRequest) -> ToolSet:
         if tool["type"] == "namespace":
             for member in tool["tools"]:
                 _add(out, member, tool["name"])
-        elif tool["type"] in ("function", "custom"):
+        elif tool["type"] in NAMED:
             _add(out, tool, None)
+        else:
+            remark(f"tools of type {tool['type'][:40]!r} are not shown to the model")
     choice = request.tool_choice
-    if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
-        _allow(out, choice.get("tools"))
-        choice = choice.get("mode", "auto")
-        if choice not in ("auto", "required"):
-            raise BadRequest("`tool_choice.mode` must be auto or required.", "tool_choice")
+    if isinstance(choice, dict) and choice["type"] == "allowed_tools":
+        _allow(out, choice["tools"])
+        choice = choice["mode"] if out.tools else "auto"
+    elif isinstance(choice, dict) and choice["type"] not in NAMED:
+        choice = "auto"
     out.choice = _named(out, choice) if isinstance(choice, dict) else _simple(out, choice)
     return out
 
@@ -78,7 +81,7 @@ def _add(out: ToolSet, tool: dict[str, Any], namespace: str | None) -> None:
     name = joined(tool["name"], namespace)
     definition = FunctionDefinition(
         name=name,
-        description=tool.get("description"),
+        description=_described(tool),
         parameters=_CUSTOM_PARAMETERS if custom else tool.get("parameters"),
         strict=None if custom else tool.get("strict"),
     )
@@ -86,9 +89,18 @@ def _add(out: ToolSet, tool: dict[str, Any], namespace: str | None) -> None:
     out.origins[name] = Origin(tool["name"], namespace, custom)
 
 
-def _allow(out: ToolSet, allowed: Any) -> None:
+def _described(tool: dict[str, Any]) -> str | None:
+    """The description; a grammar that a custom tool's input follows is added, since no engine is bound to it."""
+    form = tool.get("format") if tool["type"] == "custom" else None
+    if not form or form.get("type") != "grammar":
+        return tool.get("description")
+    remark(f"the grammar of the tool {tool['name'][:40]!r} is a hint in its description, not a constraint")
+    hint = f"The input must match this {form.get('syntax', '')} grammar:\n{form.get('definition', '')}"
+    return f"{tool['description']}\n\n{hint}" if tool.get("description") else hint
+
+
+def _allow(out: ToolSet, entries: list[dict[str, Any]]) -> None:
     """Keep what allowed_tools lists: functions by name, with or without their namespace, and whole namespaces."""
-    entries = [entry for entry in allowed if isinstance(entry, dict)] if isinstance(allowed, list) else []
     kept = {name for name, origin in out.origins.items() if any(_lists(entry, name, origin) for entry in entries)}
     out.tools = [tool for tool in out.tools if tool.function.name in kept]
 
@@ -109,8 +121,6 @@ def _simple(out: ToolSet, choice: str) -> ToolChoice:
 
 
 def _named(out: ToolSet, choice: dict[str, Any]) -> ToolChoice:
-    if choice.get("type") not in ("function", "custom"):
-        raise BadRequest(f"A tool_choice of type {str(choice.get('type'))[:100]!r} is not supported.", "tool_choice")
     wanted = joined(str(choice.get("name")), choice.get("namespace"))
     for tool in out.tools:
         name = tool.function.name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from renderlayer.errors import BadRequest
+from renderlayer.render.extra_args import transfer_params
 from renderlayer.render.prompt import Offsets
-from renderlayer.render.sampling import transfer_params
 from renderlayer.wire._sampling import SamplingFields
 
 

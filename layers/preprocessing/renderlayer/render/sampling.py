@@ -7,7 +7,6 @@ from typing import Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.render.server import Server
-from renderlayer.wire._base import INT64_MIN
 from renderlayer.wire._sampling import SamplingFields
 
 # Defaults of the OpenAI API, where neither the request nor the model has one.
@@ -24,11 +23,7 @@ _OPENAI_DEFAULTS = {
 MIN_TEMPERATURE = 0.01
 MAX_TEMPERATURE = 2.0
 MAX_LOGIT_BIAS = 100.0
-UINT64_MAX = 2**64 - 1
 FINAL_ONLY, DELTA = 2, 1
-_BAD_WORDS_TOKENS = 1024
-# Deeper objects would overflow the engine's decoder.
-_MAX_DEPTH = 64
 
 
 def max_output_tokens(
@@ -93,8 +88,10 @@ def sampling_params(
     if skip_special_tokens is None:
         skip_special_tokens = value("skip_special_tokens")
     stop = request.stop_list()
+    count = 1 if request.n is None else request.n
+    repetition = request.repetition_detection
     out: dict[str, Any] = {
-        "n": request.n,
+        "n": count,
         "presence_penalty": float(value("presence_penalty")),
         "frequency_penalty": float(value("frequency_penalty")),
         "repetition_penalty": float(value("repetition_penalty")),
@@ -105,13 +102,13 @@ def sampling_params(
         "min_p": float(value("min_p")),
         "seed": None if request.seed == -1 else request.seed,
         "stop": stop,
-        "stop_token_ids": request.stop_token_ids or [],
+        "stop_token_ids": list(dict.fromkeys(request.stop_token_ids or ())),
         "ignore_eos": request.ignore_eos,
         "max_tokens": max_tokens,
         "min_tokens": request.min_tokens,
         "logprobs": logprobs,
         "prompt_logprobs": prompt_logprobs,
-        "logprob_token_ids": request.logprob_token_ids,
+        "logprob_token_ids": request.logprob_token_ids or None,
         "skip_special_tokens": skip_special_tokens,
         "spaces_between_special_tokens": request.spaces_between_special_tokens,
         "include_stop_str_in_output": request.include_stop_str_in_output,
@@ -123,16 +120,16 @@ def sampling_params(
         "logit_bias": _logit_bias(request.logit_bias),
         "allowed_token_ids": request.allowed_token_ids,
         "extra_args": extra_args,
-        "bad_words": request.bad_words,
+        "bad_words": list(dict.fromkeys(request.bad_words)),
         "skip_reading_prefix_cache": prompt_logprobs is not None,
         "thinking_token_budget": _thinking_budget(request.thinking_token_budget),
-        "repetition_detection": request.repetition_detection,
+        "repetition_detection": None if repetition is None else repetition.model_dump(),
         "routed_experts_prompt_start": request.routed_experts_prompt_start,
     }
     _check(out, server)
     if greedy:
-        if request.n > 1:
-            raise BadRequest(f"n must be 1 when using greedy sampling, got {request.n}.")
+        if count > 1:
+            raise BadRequest(f"n must be 1 when using greedy sampling, got {count}.")
         for name in ("top_p", "top_k", "min_p"):
             del out[name]
     return {name: found for name, found in out.items() if not _omitted(name, found)}
@@ -173,7 +170,7 @@ def _held_back(stop: list[str], included: bool) -> int:
 
 
 def _logit_bias(bias: dict[str, float] | None) -> dict[str, float] | None:
-    if not bias:
+    if bias is None:
         return None
     wrong = [key for key in bias if not _is_int(key)]
     if wrong:
@@ -237,42 +234,6 @@ def _check(params: dict[str, Any], server: Server) -> None:
         raise BadRequest(f"stream_interval must be at least 1, got {params['stream_interval']}.", "stream_interval")
     if params["routed_experts_prompt_start"] < 0:
         raise BadRequest("routed_experts_prompt_start must be at least 0.", "routed_experts_prompt_start")
-    _check_words(params, server)
-    if not _packable(params["extra_args"]):
-        raise BadRequest("vllm_xargs must hold numbers of at most 64 bits.", "extra_args")
-
-
-def _check_words(params: dict[str, Any], server: Server) -> None:
-    if "" in params["stop"]:
-        raise BadRequest("stop cannot contain an empty string.")
-    words = params["bad_words"]
-    if "" in words:
-        raise BadRequest("bad_words cannot contain an empty string.")
-    if len(words) > server.settings.max_bad_words:
-        raise BadRequest(f"bad_words may have at most {server.settings.max_bad_words} entries, got {len(words)}.")
-    if words and sum(len(server.model.tokenizer.encode(word)) for word in words) > _BAD_WORDS_TOKENS:
-        raise BadRequest(f"bad_words may have at most {_BAD_WORDS_TOKENS} tokens in total.")
-
-
-def _packable(value: Any, depth: int = 0) -> bool:
-    """Whether the engine can carry `value`: integers of 64 bits, no unreasonable nesting."""
-    if depth > _MAX_DEPTH:
-        return False
-    if isinstance(value, int):
-        return INT64_MIN <= value <= UINT64_MAX
-    if isinstance(value, dict):
-        return all(_packable(entry, depth + 1) for entry in value.values())
-    if isinstance(value, list):
-        return all(_packable(entry, depth + 1) for entry in value)
-    return True
-
-
-def transfer_params(value: dict[str, Any] | None) -> dict[str, Any] | None:
-    """kv or ec transfer parameters as they are passed on: an empty object is none (wire.md 2.4).
-
-    Raises:
-        BadRequest: they hold what the engine's transport cannot carry.
-    """
-    if not _packable(value):
-        raise BadRequest("Transfer parameters must hold integers of at most 64 bits.", "extra_args")
-    return value or None
+    for name in ("stop", "bad_words"):
+        if "" in params[name]:
+            raise BadRequest(f"{name} cannot contain an empty string.")

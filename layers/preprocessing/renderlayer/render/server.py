@@ -175,7 +175,11 @@ class Server:
         if self.renderer is not None:
             self.renderer.check_template(chat_template, kwargs)
             return
-        inside = "chat_template" in (kwargs or {})
+        self.check_template_trust(chat_template, kwargs)
+
+    def check_template_trust(self, chat_template: str | None, kwargs: dict[str, Any] | None) -> None:
+        """The same for an API that asks before it knows who renders."""
+        inside = (kwargs or {}).get("chat_template") is not None
         if (chat_template is not None or inside) and not self.settings.trust_request_chat_template:
             raise BadRequest(
                 "Chat template is passed with request, but --trust-request-chat-template is not set. "

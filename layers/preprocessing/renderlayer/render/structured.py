@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from renderlayer.errors import BadRequest
+from renderlayer.parsers.structural_tags import formats
 from renderlayer.parsers.structural_tags.params import KINDS, Params, params
 from renderlayer.wire._base import Body, ListOf, parse
 
@@ -21,7 +22,7 @@ class StructuredOutputs(Body):
     regex: str | None = None
     choice: ListOf[str] | None = None
     grammar: str | None = None
-    json_object: Literal[True] | None = None
+    json_object: bool | None = None
     disable_any_whitespace: bool = False
     disable_additional_properties: bool = False
     whitespace_pattern: str | None = None
@@ -122,6 +123,7 @@ def structured_outputs(
             "When response_format type is 'json_schema', the 'json_schema' field must be provided.",
             "response_format",
         )
+    _check_tag(given, response_format)
     body = parse(_Constraints, {"response_format": response_format, "structured_outputs": given})
     found = None if body.structured_outputs is None else _single(body.structured_outputs.fields())
     wanted = {} if body.response_format is None else body.response_format.constraint()
@@ -137,6 +139,25 @@ def _check_kinds(given: JsonObject | None, named_tool_choice: bool) -> None:
         )
     if count and named_tool_choice:
         raise BadRequest("You can only either use constraints for structured outputs or tools, not both.")
+
+
+def _check_tag(given: JsonObject | None, response_format: JsonObject | None) -> None:
+    """Refuse structural tags that are none, before an engine does in the midst of its answer."""
+    tag = (given or {}).get("structural_tag")
+    try:
+        if tag is not None:
+            formats.read(tag)
+    except BadRequest:
+        raise _no_tag("structured_outputs") from None
+    try:
+        if response_format and response_format.get("type") == "structural_tag":
+            formats.read(json.dumps(response_format))
+    except (BadRequest, RecursionError):
+        raise _no_tag("response_format") from None
+
+
+def _no_tag(field: str) -> BadRequest:
+    return BadRequest(f"Invalid {field} structural_tag specification.", field)
 
 
 def _single(fields: JsonObject) -> Params:

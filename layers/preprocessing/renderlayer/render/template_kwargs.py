@@ -28,12 +28,9 @@ def template_kwargs(
     """
     base = {"cohere_format": server.settings.cohere_format, **server.settings.default_chat_template_kwargs}
     base |= given or {}
-    base.pop("tokenize", None)
-    base |= {
-        "add_generation_prompt": add_generation_prompt,
-        "continue_final_message": continue_final_message,
-        "documents": documents,
-    }
+    base |= {"add_generation_prompt": add_generation_prompt, "continue_final_message": continue_final_message}
+    if documents is not None:
+        base["documents"] = documents
     if reasoning_effort is not None:
         base["reasoning_effort"] = reasoning_effort
         if "enable_thinking" not in (given or {}):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from renderlayer.errors import ValidationFailed
 
@@ -23,6 +23,16 @@ ListOf = Annotated[list[T], Field(fail_fast=True)]
 faults, of the size that a body may have, would end the process."""
 DictOf = Annotated[dict[K, T], Field(fail_fast=True)]
 """The same for an object."""
+
+
+def _not_null(value: Any) -> Any:
+    if value is None:
+        raise ValueError("Input should not be null")
+    return value
+
+
+Given = Annotated[T | None, BeforeValidator(_not_null)]
+"""A field that may be absent, which is None, but not null."""
 
 # Elements that pydantic puts into a location to name a union member or a validator, not a field of the body.
 _INTERNAL = re.compile(r"[\[\](){}]|^(str|int|float|bool|dict|list|none|constrained-.*|function-.*|is-instance.*)$")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from renderlayer.errors import BadRequest
 from renderlayer.wire._base import Body, DictOf, ListOf, parse_at, refused
-from renderlayer.wire._sampling import MmPayload, SamplingFields
+from renderlayer.wire._sampling import MediaOptions, SamplingFields, check_number
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -64,14 +64,16 @@ def _readable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return messages
 
 
+ZeroWhenNull = Annotated[int, BeforeValidator(lambda value: 0 if value is None else value)]
 Messages = Annotated[ListOf[dict[str, Any]], AfterValidator(_readable)]
 """Chat messages, each of which some role's schema accepts."""
 
 
 class ChatCompletionRequest(SamplingFields):
     messages: Messages
+    echo: bool = False
     logprobs: bool | None = False
-    top_logprobs: int | None = 0
+    top_logprobs: ZeroWhenNull = 0
     max_completion_tokens: int | None = None
     tools: ListOf[ChatTool] | None = None
     tool_choice: ToolChoice = "none"
@@ -84,17 +86,16 @@ class ChatCompletionRequest(SamplingFields):
     documents: ListOf[DictOf[str, str]] | None = None
     chat_template: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None
-    media_io_kwargs: dict[str, Any] | None = None
+    media_io_kwargs: MediaOptions | None = None
     mm_processor_kwargs: dict[str, Any] | None = None
-    mm_payload: MmPayload | None = None
-    return_mm_kwargs: bool | None = None
+    return_prompt_text: bool | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _chat_checks(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        if data.get("add_generation_prompt") is True and data.get("continue_final_message") is True:
+        if data.get("add_generation_prompt") and data.get("continue_final_message"):
             raise BadRequest("Cannot set both `continue_final_message` and `add_generation_prompt` to True.")
         _check_logprobs(data)
         return {**data, "tool_choice": _tool_choice(data)} if _needs_choice(data) else data
@@ -114,14 +115,16 @@ class ChatCompletionRequest(SamplingFields):
 
 
 def _check_logprobs(data: dict[str, Any]) -> None:
-    top = data.get("top_logprobs")
-    if isinstance(top, int) and not isinstance(top, bool):
-        if top < 0 and top != -1:
-            raise BadRequest("`top_logprobs` must be a positive value or -1.", "top_logprobs", top)
-        if (top == -1 or top > 0) and not data.get("logprobs"):
-            raise BadRequest("when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs")
-    if data.get("logprob_token_ids") is not None and not data.get("logprobs"):
+    if data.get("logprob_token_ids") and not data.get("logprobs"):
         raise BadRequest("when using `logprob_token_ids`, `logprobs` must be set to true.", "logprob_token_ids")
+    check_number(data, "top_logprobs")
+    top = data.get("top_logprobs")
+    if top is None:
+        return
+    if top < 0 and top != -1:
+        raise BadRequest("`top_logprobs` must be a positive value or -1.", "top_logprobs", top)
+    if (top == -1 or top > 0) and not data.get("logprobs"):
+        raise BadRequest("when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs")
 
 
 def _needs_choice(data: dict[str, Any]) -> bool:
@@ -136,7 +139,7 @@ def _tool_choice(data: dict[str, Any]) -> Any:
             "`tools` must not be an empty array. Either provide at least one tool or omit the field entirely.", "tools"
         )
     if "tool_choice" not in data:
-        return "auto"
+        return "auto" if tools else "none"
     choice = data["tool_choice"]
     if choice is None or choice == "none":
         return choice

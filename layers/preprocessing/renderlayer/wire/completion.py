@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
 from renderlayer.wire._base import ListOf
-from renderlayer.wire._sampling import SamplingFields
+from renderlayer.wire._sampling import SamplingFields, check_number
 
 TokenId = Annotated[int, Field(ge=0)]
 
@@ -17,9 +17,13 @@ class CompletionRequest(SamplingFields):
     prompt: ListOf[TokenId] | ListOf[ListOf[TokenId]] | str | ListOf[str] | None = None
     prompt_embeds: str | ListOf[str] | None = None
     max_tokens: int | None = 16
+    n: int = 1
+    echo: bool | None = False
     logprobs: int | None = None
     suffix: str | None = None
     add_special_tokens: bool = True
+    media_io_kwargs: Any = None
+    mm_processor_kwargs: Any = None
 
     @field_validator("max_tokens", mode="before")
     @classmethod
@@ -31,11 +35,21 @@ class CompletionRequest(SamplingFields):
     def _completion_checks(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
+        if data.get("logprob_token_ids"):
+            _check_token_logprobs(data)
+        check_number(data, "logprobs")
         logprobs = data.get("logprobs")
-        if isinstance(logprobs, int) and logprobs < 0 and logprobs != -1:
+        if logprobs is not None and logprobs < 0 and logprobs != -1:
             raise BadRequest("`logprobs` must be a positive value or -1.", "logprobs", logprobs)
         if data.get("prompt") in (None, "") and not data.get("prompt_embeds"):
             raise BadRequest("Either prompt or prompt_embeds must be provided and non-empty.", "prompt")
         if data.get("prompt_embeds"):
             raise BadRequest("You must set `--enable-prompt-embeds` to input `prompt_embeds`.", "prompt_embeds")
         return data
+
+
+def _check_token_logprobs(data: dict[str, Any]) -> None:
+    if data.get("logprobs") is None:
+        raise BadRequest("when using `logprob_token_ids`, `logprobs` must be set.", "logprob_token_ids")
+    if data.get("echo") and data.get("max_tokens") == 0:
+        raise BadRequest("`logprob_token_ids` needs output tokens: max_tokens must not be 0.", "logprob_token_ids")

@@ -1,4 +1,4 @@
-"""`/v1/messages` bodies, Anthropic's dialect (wire.md 2.9)."""
+"""`/v1/messages` bodies (wire.md 2.9)."""
 
 from __future__ import annotations
 
@@ -6,38 +6,40 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from renderlayer.wire._base import Body, DictOf, ListOf, refused
-from renderlayer.wire._sampling import MmPayload
+from renderlayer.wire._base import Body, DictOf, ListOf
+from renderlayer.wire._sampling import MediaFields
 from renderlayer.wire.generate import check_cache_salt
+from renderlayer.wire.message_blocks import check_block
 
 LEAST_BUDGET = 1024
 
-BLOCK_TYPES = frozenset(
-    (
-        "text",
-        "image",
-        "thinking",
-        "redacted_thinking",
-        "tool_use",
-        "tool_result",
-        "tool_reference",
-        "tool_addition",
-    )
-)
-
 
 class MessageTool(Body):
-    """A tool; `defer_loading` withholds it until the conversation names it."""
+    """A tool of the client; those of a provider, which have a type and no schema, are read as well, to be left out."""
 
     name: str
+    type: str | None = None
     description: str | None = None
-    input_schema: dict[str, Any]
+    input_schema: dict[str, Any] | None = None
+    strict: bool | None = None
     defer_loading: bool | None = None
+
+    @model_validator(mode="after")
+    def _callable_or_provided(self) -> MessageTool:
+        if self.input_schema is None and not self.provided:
+            raise ValueError("a tool needs an input_schema")
+        return self
+
+    @property
+    def provided(self) -> bool:
+        """Whether a provider would run it."""
+        return self.input_schema is None and self.type not in (None, "custom")
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The schema, an object by default."""
-        return self.input_schema if "type" in self.input_schema else {**self.input_schema, "type": "object"}
+        schema = self.input_schema or {}
+        return schema if "type" in schema else {**schema, "type": "object"}
 
 
 class MessageToolChoice(Body):
@@ -52,20 +54,30 @@ class MessageToolChoice(Body):
         return self
 
 
-class Thinking(Body):
-    type: Literal["enabled", "disabled", "adaptive"]
-    budget_tokens: Annotated[int, Field(ge=LEAST_BUDGET)] | None = None
+Display = Literal["summarized", "omitted", "updates"]
 
-    @model_validator(mode="after")
-    def _budgeted(self) -> Thinking:
-        if self.type == "enabled" and self.budget_tokens is None:
-            raise ValueError("thinking.budget_tokens is required when thinking is enabled")
-        return self
+
+class ThinkingEnabled(Body):
+    type: Literal["enabled"]
+    budget_tokens: Annotated[int, Field(ge=LEAST_BUDGET)]
+    display: Display | None = None
+
+
+class ThinkingDisabled(Body):
+    type: Literal["disabled"]
+
+
+class ThinkingAdaptive(Body):
+    type: Literal["adaptive"]
+    display: Display | None = None
+
+
+Thinking = Annotated[ThinkingEnabled | ThinkingDisabled | ThinkingAdaptive, Field(discriminator="type")]
 
 
 class OutputFormat(Body):
-    type: Literal["json_schema"]
-    schema_: dict[str, Any] = Field(alias="schema")
+    type: Literal["json_schema"] = "json_schema"
+    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
 
 
 class OutputConfig(Body):
@@ -78,37 +90,17 @@ class Message(Body):
     content: str | ListOf[dict[str, Any]]
 
 
-class MessagesRequest(Body):
-    """The body of a Messages request."""
+class Conversation(Body):
+    """What a Messages request and a request to count its tokens have in common."""
 
     model: str
     messages: ListOf[Message]
-    max_tokens: int
     system: str | ListOf[dict[str, Any]] | None = None
-    stop_sequences: Annotated[ListOf[str], Field(max_length=4)] | None = None
-    stream: bool | None = False
-    temperature: float | None = None
-    top_k: int | None = None
-    top_p: float | None = None
-    metadata: dict[str, Any] | None = None
     tools: ListOf[MessageTool] | None = None
     tool_choice: MessageToolChoice | None = None
     thinking: Thinking | None = None
     output_config: OutputConfig | None = None
     chat_template_kwargs: dict[str, Any] | None = None
-    mm_payload: MmPayload | None = None
-    watermarking: dict[str, Any] | None = None
-    cache_salt: str | None = None
-    kv_transfer_params: dict[str, Any] | None = None
-    ec_transfer_params: dict[str, Any] | None = None
-    vllm_xargs: DictOf[str, str | int | float | ListOf[str | int | float]] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _salted(cls, data: Any) -> Any:
-        if isinstance(data, dict):
-            check_cache_salt(data)
-        return data
 
     @field_validator("model")
     @classmethod
@@ -117,6 +109,42 @@ class MessagesRequest(Body):
             raise ValueError("Model is required")
         return model
 
+    @field_validator("messages", mode="after")
+    @classmethod
+    def _readable(cls, messages: list[Message]) -> list[Message]:
+        for index, message in enumerate(messages):
+            for position, block in enumerate(message.content if isinstance(message.content, list) else ()):
+                check_block(block, ("messages", index, "content", position), changes=message.role == "system")
+        return messages
+
+    @field_validator("system", mode="after")
+    @classmethod
+    def _readable_system(cls, system: str | list[dict[str, Any]] | None) -> str | list[dict[str, Any]] | None:
+        for position, block in enumerate(system if isinstance(system, list) else ()):
+            check_block(block, ("system", position), changes=False)
+        return system
+
+
+class CountTokensRequest(Conversation):
+    """The body of `/v1/messages/count_tokens`."""
+
+
+class MessagesRequest(Conversation, MediaFields):
+    """The body of a Messages request."""
+
+    max_tokens: int
+    stop_sequences: Annotated[ListOf[str], Field(max_length=4)] | None = None
+    stream: bool | None = False
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    metadata: dict[str, Any] | None = None
+    watermarking: bool | None = None
+    cache_salt: Annotated[str, Field(min_length=1, max_length=1024)] | None = None
+    kv_transfer_params: dict[str, Any] | None = None
+    ec_transfer_params: dict[str, Any] | None = None
+    vllm_xargs: DictOf[str, str | int | float | ListOf[str | int | float]] | None = None
+
     @field_validator("max_tokens")
     @classmethod
     def _positive(cls, max_tokens: int) -> int:
@@ -124,73 +152,11 @@ class MessagesRequest(Body):
             raise ValueError("max_tokens must be positive")
         return max_tokens
 
-    @field_validator("messages", mode="after")
-    @classmethod
-    def _readable(cls, messages: list[Message]) -> list[Message]:
-        for index, message in enumerate(messages):
-            if isinstance(message.content, list):
-                for position, block in enumerate(message.content):
-                    check_block(block, ("messages", index, "content", position))
-        return messages
-
-    @field_validator("system", mode="after")
-    @classmethod
-    def _text_only(cls, system: str | list[dict[str, Any]] | None) -> str | list[dict[str, Any]] | None:
-        for position, block in enumerate(system if isinstance(system, list) else ()):
-            if block.get("type") != "text":
-                raise refused(
-                    ("system", position, "type"), "literal_error", "Input should be 'text'", block.get("type")
-                )
-            check_block(block, ("system", position))
-        return system
-
     @model_validator(mode="after")
-    def _budget_fits(self) -> MessagesRequest:
-        budget = self.thinking.budget_tokens if self.thinking and self.thinking.type == "enabled" else None
-        if budget is not None and budget >= self.max_tokens:
+    def _consistent(self) -> MessagesRequest:
+        check_cache_salt({"cache_salt": self.cache_salt})
+        if (self.kv_transfer_params or {}).get("do_remote_decode"):
+            return self  # a prefill step, which asks for one token whatever the client asked for
+        if isinstance(self.thinking, ThinkingEnabled) and self.thinking.budget_tokens >= self.max_tokens:
             raise ValueError("thinking.budget_tokens must be less than max_tokens")
         return self
-
-
-# What a block of a type must have, and the JSON type of it.
-_REQUIRED: dict[str, tuple[tuple[str, type], ...]] = {
-    "text": (("text", str),),
-    "image": (("source", dict),),
-    "thinking": (("thinking", str),),
-    "tool_use": (("id", str), ("name", str), ("input", dict)),
-    "tool_result": (("tool_use_id", str),),
-    "tool_reference": (("tool_name", str),),
-    "tool_addition": (("tool", dict),),
-}
-
-
-def check_block(block: dict[str, Any], place: tuple[str | int, ...]) -> None:
-    """Refuse a content block of an unknown type, or one that lacks what its type needs.
-
-    Raises:
-        ValidationFailed: with the block's place in the body.
-    """
-    kind = block.get("type")
-    if not isinstance(kind, str) or kind not in BLOCK_TYPES:
-        raise refused((*place, "type"), "literal_error", "Input should be a known content block type", kind)
-    for key, wanted in _REQUIRED.get(kind, ()):
-        if not isinstance(block.get(key), wanted):
-            problem = "missing" if key not in block else f"{wanted.__name__}_type"
-            text = "Field required" if key not in block else f"Input should be a valid {wanted.__name__}"
-            raise refused((*place, key), problem, text, block.get(key))
-    if kind == "image":
-        _check_source(block["source"], (*place, "source"))
-    if kind == "tool_result" and isinstance(block.get("content"), list):
-        for position, inner in enumerate(block["content"]):
-            if not isinstance(inner, dict):
-                raise refused((*place, "content", position), "dict_type", "Input should be a valid dictionary", inner)
-            check_block(inner, (*place, "content", position))
-
-
-def _check_source(source: dict[str, Any], place: tuple[str | int, ...]) -> None:
-    needed = {"base64": ("media_type", "data"), "url": ("url",)}.get(str(source.get("type")))
-    if needed is None:
-        raise refused((*place, "type"), "literal_error", "Input should be 'base64' or 'url'", source.get("type"))
-    for key in needed:
-        if not isinstance(source.get(key), str):
-            raise refused((*place, key), "string_type", "Input should be a valid string", source.get(key))

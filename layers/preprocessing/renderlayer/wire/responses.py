@@ -4,45 +4,36 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import Body, DictOf, ListOf, parse_at, refused
-from renderlayer.wire._sampling import MmPayload, Stop
-from renderlayer.wire.chat import Effort, FunctionDefinition
+from renderlayer.wire._base import Body, DictOf, Given, ListOf
+from renderlayer.wire._sampling import MediaFields, MediaOptions, Stop
+from renderlayer.wire.chat import Effort, ZeroWhenNull
 from renderlayer.wire.generate import Int64, check_cache_salt
+from renderlayer.wire.responses_input import check_item
+from renderlayer.wire.responses_tools import check_choice, check_tool
 
 LOGPROBS = "message.output_text.logprobs"
+NAMED = ("function", "custom")
 
-TOOL_TYPES = frozenset(
-    (
-        "function",
-        "namespace",
-        "custom",
-        "web_search",
-        "web_search_2025_08_26",
-        "web_search_preview",
-        "web_search_preview_2025_03_11",
-        "file_search",
-        "code_interpreter",
-        "computer",
-        "computer_use_preview",
-        "mcp",
-        "image_generation",
-        "local_shell",
-        "shell",
-        "apply_patch",
-        "tool_search",
-        "programmatic_tool_calling",
-    )
-)
-"""What a tool may be; only the first three can be rendered for a model, the others run at a provider."""
+Include = Literal[
+    "code_interpreter_call.outputs",
+    "computer_call_output.output.image_url",
+    "file_search_call.results",
+    "message.input_image.image_url",
+    "message.output_text.logprobs",
+    "reasoning.encrypted_content",
+]
+Penalty = Annotated[float, Field(ge=-2, le=2)]
 
 
 class Reasoning(Body):
     effort: Effort | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
     generate_summary: Literal["auto", "concise", "detailed"] | None = None
+    context: Literal["auto", "current_turn", "all_turns"] | None = None
+    mode: str | None = None
 
 
 class TextFormat(Body):
@@ -67,26 +58,32 @@ class TextConfig(Body):
 
 
 class PromptCacheOptions(Body):
-    mode: Literal["implicit", "explicit"] | None = None
-    ttl: str | None = None
+    mode: Literal["implicit", "explicit"] = "implicit"
+    ttl: Literal["30m"] = "30m"
     comparison_response_id: str | None = None
     prewarm: bool | None = None
 
 
-class ResponsesRequest(Body):
+def _retention(value: Any) -> Any:
+    """As the API has it; older clients write a hyphen."""
+    return "in_memory" if value == "in-memory" else value
+
+
+class ResponsesRequest(MediaFields):
     """The body of a Responses request. Fields that have no effect are validated all the same."""
 
     input: str | ListOf[dict[str, Any]]
     instructions: str | None = None
     model: str | None = None
-    request_id: str | None = None
+    request_id: Given[str] = None
+    session_id: str | None = None
 
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
     min_p: float | None = None
-    frequency_penalty: float | None = None
-    presence_penalty: float | None = None
+    frequency_penalty: Penalty | None = None
+    presence_penalty: Penalty | None = None
     repetition_penalty: float | None = None
     seed: Int64 | None = None
     stop: Stop = None
@@ -96,10 +93,10 @@ class ResponsesRequest(Body):
     skip_special_tokens: bool | None = None
     spaces_between_special_tokens: bool = True
     include_stop_str_in_output: bool = False
-    watermarking: dict[str, Any] | None = None
+    watermarking: bool | None = None
     max_output_tokens: int | None = None
-    top_logprobs: int | None = 0
-    include: ListOf[str] | None = None
+    top_logprobs: ZeroWhenNull = 0
+    include: ListOf[Include] | None = None
 
     text: TextConfig | None = None
     structured_outputs: dict[str, Any] | None = None
@@ -107,13 +104,13 @@ class ResponsesRequest(Body):
     tool_choice: Literal["none", "auto", "required"] | dict[str, Any] = "auto"
     parallel_tool_calls: bool | None = True
     reasoning: Reasoning | None = None
+    include_reasoning: bool = True
     chat_template_kwargs: dict[str, Any] | None = None
     truncation: Literal["auto", "disabled"] | None = "disabled"
     stream: bool | None = False
 
-    media_io_kwargs: dict[str, Any] | None = None
+    media_io_kwargs: MediaOptions | None = None
     mm_processor_kwargs: dict[str, Any] | None = None
-    mm_payload: MmPayload | None = None
     cache_salt: str | None = None
     priority: Int64 = 0
     kv_transfer_params: dict[str, Any] | None = None
@@ -125,19 +122,21 @@ class ResponsesRequest(Body):
     previous_response_id: str | None = None
     previous_input_messages: ListOf[dict[str, Any]] | None = None
     metadata: DictOf[str, str] | None = None
-    service_tier: Literal["auto", "default", "flex", "scale", "priority"] | None = "auto"
+    service_tier: Literal["auto", "default", "flex", "scale", "priority"] = "auto"
     max_tool_calls: int | None = None
     user: str | None = None
     prompt_cache_key: str | None = None
     prompt_cache_options: PromptCacheOptions | None = None
-    prompt_cache_retention: Literal["in_memory", "in-memory", "24h"] | None = None
-    safety_identifier: Annotated[str, Field(max_length=512)] | None = None
+    prompt_cache_retention: Annotated[Literal["in_memory", "24h"], BeforeValidator(_retention)] | None = None
+    safety_identifier: str | None = None
     enable_response_messages: bool = False
 
-    @field_validator("tools", mode="before")
+    @field_validator("input", mode="after")
     @classmethod
-    def _none_when_null(cls, value: Any) -> Any:
-        return [] if value is None else value
+    def _readable_input(cls, items: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            check_item(item, ("input", index))
+        return items
 
     @field_validator("tools", mode="after")
     @classmethod
@@ -146,6 +145,13 @@ class ResponsesRequest(Body):
             check_tool(tool, ("tools", index))
         return tools
 
+    @field_validator("tool_choice", mode="after")
+    @classmethod
+    def _readable_choice(cls, choice: str | dict[str, Any]) -> str | dict[str, Any]:
+        if isinstance(choice, dict):
+            check_choice(choice)
+        return choice
+
     @model_validator(mode="before")
     @classmethod
     def _cross_checks(cls, data: Any) -> Any:
@@ -153,13 +159,18 @@ class ResponsesRequest(Body):
             return data
         if data.get("prompt") is not None:
             raise BadRequest("prompt template is not supported", "prompt")
-        if data.get("background") and data.get("store", True) is False:
+        if data.get("background") and not data.get("store", True):
             raise BadRequest("background can only be used when `store` is true", "background")
-        text = data.get("text")
-        if data.get("structured_outputs") is not None and isinstance(text, dict) and text.get("format") is not None:
-            raise BadRequest("Cannot specify both structured_outputs and text.format", "structured_outputs")
         check_cache_salt(data)
+        if not data.get("tools") and _forced(data.get("tool_choice")):
+            raise BadRequest("`tool_choice` names a tool, or requires one, but there are no `tools`.", "tool_choice")
         return data
+
+    @model_validator(mode="after")
+    def _one_form(self) -> ResponsesRequest:
+        if self.structured_outputs is not None and self.text is not None and self.text.format is not None:
+            raise BadRequest("Cannot specify both structured_outputs and text.format", "structured_outputs")
+        return self
 
     @property
     def logprobs(self) -> int | None:
@@ -167,34 +178,5 @@ class ResponsesRequest(Body):
         return self.top_logprobs if LOGPROBS in (self.include or ()) else None
 
 
-def check_tool(tool: dict[str, Any], place: tuple[str | int, ...]) -> None:
-    """Refuse a tool that is none.
-
-    Raises:
-        ValidationFailed: of no known type, or a function, custom tool or namespace without a name.
-        BadRequest: a custom tool whose input follows a grammar.
-    """
-    kind = tool.get("type")
-    if not isinstance(kind, str) or kind not in TOOL_TYPES:
-        raise refused((*place, "type"), "literal_error", "Input should be a known tool type", kind)
-    if kind not in ("function", "namespace", "custom"):
-        return
-    if not isinstance(tool.get("name"), str) or not tool["name"]:
-        raise refused((*place, "name"), "string_type", "Input should be a valid string", tool.get("name"))
-    if kind != "namespace":
-        parse_at(FunctionDefinition, tool, *place)
-    form = tool.get("format")
-    if form is not None and not isinstance(form, dict):
-        raise refused((*place, "format"), "dict_type", "Input should be a valid dictionary", form)
-    if kind == "custom" and (form or {}).get("type", "text") != "text":
-        raise BadRequest("Custom tools with a grammar are not supported; use the text format.", "tools")
-    if kind == "namespace":
-        members = tool.get("tools")
-        if not isinstance(members, list):
-            raise refused((*place, "tools"), "list_type", "Input should be a valid list", members)
-        for index, member in enumerate(members):
-            if not isinstance(member, dict) or member.get("type") == "namespace":
-                raise refused(
-                    (*place, "tools", index), "dict_type", "Input should be a function or custom tool", member
-                )
-            check_tool(member, (*place, "tools", index))
+def _forced(choice: Any) -> bool:
+    return choice == "required" or (isinstance(choice, dict) and choice.get("type") in NAMED)

@@ -17,6 +17,7 @@ Format = dict[str, Any]
 _REQUIRED = object()
 _FORMATS = "formats"
 _FORMAT = "format"
+_TAGS = "tags"
 _RULES = "rules"
 
 # type -> fields with their defaults.
@@ -67,7 +68,16 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "qwen_xml_parameter": {"json_schema": _REQUIRED},
 }
 # Fields that hold other formats, and how.
-_CHILDREN = {"content": _FORMAT, "elements": _FORMATS, "tags": _FORMATS, "rules": _RULES}
+_CHILDREN = {"content": _FORMAT, "elements": _FORMATS, "tags": _TAGS, "rules": _RULES}
+# What a field without formats in it must be.
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("value", "grammar", "pattern", "separator", "style"), str),
+    **dict.fromkeys(("triggers", "trigger_tokens", "excludes", "exclude_tokens", "elements", "tags", "rules"), list),
+    **dict.fromkeys(("any_order", "at_least_one", "stop_after_first", "loop"), bool),
+    **dict.fromkeys(("begin", "token"), (str, int, dict)),
+    "end": (str, list, dict),
+    "json_schema": (bool, dict),
+}
 # A client's tag nested deeper than this is refused.
 _MAX_DEPTH = 64
 
@@ -200,6 +210,8 @@ def completed(content: Any, depth: int = 0) -> Format:
         value = content.get(name, default)
         if value is _REQUIRED:
             raise _not_a_tag(f"{kind} without {name}")
+        if not isinstance(value, _TYPES.get(name, object)):
+            raise _not_a_tag(f"{name} of {kind} has the wrong type")
         out[name] = _child(_CHILDREN.get(name), value, depth + 1)
     return out
 
@@ -209,6 +221,8 @@ def _child(kind: str | None, value: Any, depth: int) -> Any:
         return completed(value, depth)
     if kind == _FORMATS:
         return [completed(entry, depth) for entry in value]
+    if kind == _TAGS:
+        return [completed({"type": "tag", **entry}, depth) for entry in value]
     if kind == _RULES:
         return [[trigger, completed(entry, depth)] for trigger, entry in value]
     return value

@@ -65,7 +65,7 @@ class HarmonyRenderer(Renderer):
         instructions = None if self._in_system else instructions
         if instructions or tools:
             preamble.append(Message(DEVELOPER, (developer_text(instructions, tools),)))
-        messages = [*preamble, *harmony_messages(rest, talk.dialect)]
+        messages = [*preamble, *harmony_messages(rest)]
         token_ids = [token_id for message in messages for token_id in self._message_ids(message)]
         token_ids += [self._ids[START], *self._header_ids(ASSISTANT)]
         return Prompt(token_ids, history_tool_calls=sum(message.is_call for message in messages))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from renderlayer.errors import BadRequest, InvalidRequest
-from renderlayer.render.content_parts import content_parts, part_text
-from renderlayer.render.dialect import RESPONSES, Dialect
+from renderlayer.errors import BadRequest
+from renderlayer.render.content_parts import content_parts
 from renderlayer.render.renderers.harmony_text import NAMESPACE, developer_text
 
 ASSISTANT, DEVELOPER = "assistant", "developer"
@@ -45,28 +44,30 @@ def leading_instructions(messages: Sequence[dict[str, Any]]) -> tuple[str | None
     return None, messages
 
 
-def harmony_messages(messages: Sequence[dict[str, Any]], dialect: Dialect) -> list[Message]:
+def harmony_messages(messages: Sequence[dict[str, Any]]) -> list[Message]:
     """Convert a conversation. Analysis before the last final answer is left out.
 
     Raises:
         BadRequest: a role or a content part that harmony does not know.
-        InvalidRequest: a Responses item answers a call that is not there.
     """
     names = {call["id"]: call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
-    converted = [entry for message in messages for entry in _converted(message, names, dialect)]
+    converted = [entry for message in messages for entry in _converted(message, names)]
     finals = [index for index, message in enumerate(converted) if message.channel == FINAL]
     last = finals[-1] if finals else 0
     return [message for index, message in enumerate(converted) if index >= last or message.channel != ANALYSIS]
 
 
-def _converted(message: dict[str, Any], names: Mapping[str, str], dialect: Dialect) -> Iterator[Message]:
+def _converted(message: dict[str, Any], names: Mapping[str, str]) -> Iterator[Message]:
+    if "author" in message:
+        yield _written(message)
+        return
     role = message["role"]
     if role not in _ROLES:
         raise BadRequest(f"Unknown role {role[:100]!r}. Harmony knows: {', '.join(_ROLES)}.")
     if role == ASSISTANT:
         yield from _assistant(message)
     elif role == "tool":
-        yield _answer(message, names, dialect)
+        yield _answer(message, names)
     elif role in _INSTRUCTING:
         if (instructions := _joined(message)) is not None:
             yield Message(DEVELOPER, (developer_text(instructions),))
@@ -93,20 +94,32 @@ def _assistant(message: dict[str, Any]) -> Iterator[Message]:
         yield Message(ASSISTANT, texts, FINAL)
 
 
-def _answer(message: dict[str, Any], names: Mapping[str, str], dialect: Dialect) -> Message:
-    call = message.get("tool_call_id")
-    name = names.get(call or "")
-    if name is None and dialect is RESPONSES:
-        raise InvalidRequest(f"No call message found for {str(call)[:100]}", "input")
+def _written(message: dict[str, Any]) -> Message:
+    """A message that came in harmony's own form, texts as a list."""
+    author = message["author"]
+    values = [message.get(key) or "" for key in ("channel", "recipient", "content_type")]
+    if author.get("role") not in _ROLES or not all(isinstance(value, str) for value in values):
+        raise BadRequest(f"Unknown role {str(author.get('role'))[:100]!r}. Harmony knows: {', '.join(_ROLES)}.")
+    return Message(str(author.get("name") or author["role"]), tuple(message["content"]), *values)
+
+
+def _answer(message: dict[str, Any], names: Mapping[str, str]) -> Message:
+    name = names.get(message.get("tool_call_id") or "")
     return Message(f"{NAMESPACE}.{name or ''}", (_joined(message) or "",), COMMENTARY, ASSISTANT)
 
 
 def _texts(message: dict[str, Any]) -> tuple[str, ...]:
-    """The content's texts, a part each; parts that hold none, such as images, are empty."""
-    return tuple(part_text(part) or "" for part in content_parts(message))
+    """The content's texts, a part each; parts that hold none, such as images and thoughts, are empty."""
+    return tuple(_text(part) or "" for part in content_parts(message))
 
 
 def _joined(message: dict[str, Any]) -> str | None:
     """The content as one text; None when there is no text at all."""
-    texts = [text for part in content_parts(message) if (text := part_text(part)) is not None]
+    texts = [text for part in content_parts(message) if (text := _text(part)) is not None]
     return "".join(texts) if texts else None
+
+
+def _text(part: Any) -> str | None:
+    """What stands under a part's `text`, whatever its type; harmony has no form for anything else."""
+    text = part.get("text") if isinstance(part, dict) else part
+    return text if isinstance(text, str) else None

@@ -126,7 +126,7 @@ def _default(schema: Any, bare: bool = True) -> str | None:
 
 
 def _json(value: Any) -> str:
-    """Compact JSON; integers beyond 64 bits become floats, and exponents have no plus sign."""
+    """Compact JSON; integers beyond 64 bits become floats."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{_json(str(key))}:{_json(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, list):
@@ -135,8 +135,7 @@ def _json(value: Any) -> str:
         value = float(max(-_FLOAT_MAX, min(_FLOAT_MAX, value)))
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    text = orjson.dumps(value).decode()
-    return text.replace("e+", "e") if isinstance(value, float) else text
+    return orjson.dumps(value).decode()
 
 
 def _text(schema: Any, key: str) -> str | None:
