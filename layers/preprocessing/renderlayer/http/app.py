@@ -73,21 +73,24 @@ def _endpoint(route: Route, server: Server) -> Endpoint:
         body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
         header_id = header(request.scope, b"x-request-id")
 
-        def work() -> Response:
-            with remarks() as found:
-                answer = route.work(decoded(body), server, header_id)
+        def content() -> bytes:
+            answer = route.work(decoded(body), server, header_id)
             count_tokens(request.scope, answer)
             above = server.settings.reference_request_above
             if not route.fast_json:
                 return dumped(answer)
             if not above:
                 return spliced(answer)
-            content = dumped_fast(answer)
-            if len(content) > above:
-                from renderlayer.references.writing import claims
+            whole = dumped_fast(answer)
+            if len(whole) <= above:
+                return whole
+            from renderlayer.references.writing import claims
 
-                content = dumped_fast(claims(answer, server.settings, server.model))
-            response = json_response(content)
+            return dumped_fast(claims(answer, server.settings, server.model))
+
+        def work() -> Response:
+            with remarks() as found:
+                response = json_response(content())
             if found:
                 response.headers[HEADER] = header_value(found)
             return response
