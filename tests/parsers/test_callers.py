@@ -74,7 +74,7 @@ def test_one_chunk_ends_a_call_and_begins_the_next() -> None:
     middle = next(n for n, (_, part) in enumerate(tokens) if part == "<tool_call|>")
     _, state = parser.feed(parser.start(asking()), tokens[: middle - 1])
 
-    events, state = parser.feed(state, tokens[middle - 1 : middle + 14])
+    events, state = parser.feed(state, tokens[middle - 1 : middle + 17])
 
     assert [type(event) for event in events] == [CallArguments, CallStart]
     assert [event.index for event in events if not isinstance(event, (Content, Reasoning))] == [0, 1]

@@ -69,7 +69,7 @@ def pieces(token_ids: Sequence[int], encoding: Any) -> list[Piece]:
 
 
 def read_by_the_library(token_ids: Sequence[int], encoding: Any) -> Answer:
-    """The library's messages, sorted as wire.md 7.6 says."""
+    """The library's messages, sorted as wire.md 7.6 says; arguments that are no object are content."""
     stream = library.StreamableParser(encoding, role=library.Role.ASSISTANT)
     for token_id in token_ids:
         stream.process(token_id)
@@ -77,8 +77,10 @@ def read_by_the_library(token_ids: Sequence[int], encoding: Any) -> Answer:
     for message in stream.messages:
         text = message.content[0].text
         recipient = message.recipient or ""
-        if recipient.startswith("functions."):
-            calls.append((recipient.removeprefix("functions."), text))
+        if recipient.startswith("functions.") and (text.startswith("{") or text.isspace()):
+            calls.append((recipient.removeprefix("functions."), text.strip() or "{}"))
+        elif recipient.startswith("functions."):
+            content.append(text.lstrip())
         elif message.channel == "analysis":
             reasoning.append(text)
         else:

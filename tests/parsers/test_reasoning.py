@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from renderlayer.parsers import Answer
-from tests.parsers.examples import TOOL_EXAMPLES
-from tests.parsers.support import TURN, answered, asking, opened, pieces
+from tests.parsers.examples import REASONING_EXAMPLES, TOOL_EXAMPLES
+from tests.parsers.support import TURN, answered, asking, opened, pieces, streamed
 
 
 def prompt_of(reasoning: str, *tail: str) -> list[int]:
@@ -25,7 +27,7 @@ def prompt_of(reasoning: str, *tail: str) -> list[int]:
         ("qwen3", ["<think>", "</think>"], True),
         ("deepseek_r1", ["<think>"], False),
         ("deepseek_r1", ["</think>"], True),
-        ("glm45", [], True),
+        ("glm45", [], False),
         ("glm45", ["<think>"], False),
         ("kimi_k2", [], False),
         ("minimax_m2", [], False),
@@ -56,9 +58,15 @@ def test_what_render_says_about_a_prompt(reasoning: str, tail: list[str], ended:
     [
         ("qwen3", {}, True),
         ("qwen3", {"enable_thinking": False}, False),
-        ("qwen3", {"enable_thinking": None}, True),
+        ("qwen3", {"enable_thinking": None}, False),
+        ("qwen3", {"enable_thinking": 0}, False),
+        ("qwen3", {"thinking": False}, True),
+        ("step3p5", {"enable_thinking": False}, True),
         ("kimi_k2", {"thinking": False}, False),
-        ("deepseek_v4", {"thinking": False}, True),
+        ("deepseek_v4", {"thinking": False}, False),
+        ("deepseek_v4", {"reasoning_effort": "none"}, False),
+        ("kimi_k2", {"thinking": None}, True),
+        ("kimi_k2", {"thinking": False, "enable_thinking": True}, True),
         ("deepseek_v4", {"thinking": False, "enable_thinking": False}, False),
         ("minimax_m2", {"enable_thinking": False}, True),
         ("seed_oss", {"enable_thinking": False}, False),
@@ -70,11 +78,12 @@ def test_switches(reasoning: str, kwargs: dict[str, object], thinks: bool) -> No
     assert answer == (Answer("It is 4.", None, []) if thinks else Answer(None, "It is 4.", []))
 
 
-@pytest.mark.parametrize("kwargs", [{}, {"thinking": False}, {"enable_thinking": False}])
-def test_without_thinking_the_markers_of_deepseek_v3_are_text(kwargs: dict[str, object]) -> None:
+@pytest.mark.parametrize("reasoning", ["deepseek_v3", "qwen3", "glm45", "kimi_k2", "deepseek_v4"])
+def test_without_thinking_the_markers_are_text(reasoning: str) -> None:
     text = "<think>Hm.</think>Yes."
+    off = {"thinking": False, "enable_thinking": False}
 
-    assert answered(None, "deepseek_v3", text, chat_template_kwargs=kwargs) == Answer(None, text, [])
+    assert answered(None, reasoning, text, chat_template_kwargs=off) == Answer(None, text, [])
 
 
 def test_an_earlier_turn_says_nothing_about_this_one() -> None:
@@ -90,8 +99,51 @@ def test_a_tool_call_ends_reasoning_that_was_not_closed() -> None:
     assert len(answer.calls) == 2
 
 
-def test_a_closing_marker_too_many_is_dropped() -> None:
-    assert answered(None, "qwen3", "Hm.</think>Yes.</think> No.") == Answer("Hm.", "Yes. No.", [])
+def test_a_closing_marker_twice_is_one() -> None:
+    assert answered(None, "qwen3", "Hm.</think>\n</think>Yes.") == Answer("Hm.", "\nYes.", [])
+    assert answered(None, "glm45", "I think.</think>Yes.") == Answer(None, "I think.Yes.", [])
+
+
+@pytest.mark.parametrize("reasoning", ["qwen3", "glm45", "kimi_k2", "minimax_m2", "deepseek_r1", "deepseek_v4"])
+def test_content_about_markers_is_content(reasoning: str) -> None:
+    about = "Wrap it in <think> and </think> tags."
+
+    assert answered(None, reasoning, f"<think>Hm.</think>{about}") == Answer("Hm.", about, [])
+
+
+@pytest.mark.parametrize(("tool", "reasoning"), [("hermes", "qwen3"), ("qwen3_coder", "qwen3"), ("glm45", "glm45")])
+def test_reasoning_about_calls_is_reasoning(tool: str, reasoning: str) -> None:
+    about = "I could write <tool_call> or <tool_call></tool_call> but need not."
+
+    assert answered(tool, reasoning, f"<think>{about}</think>No.") == Answer(about, "No.", [])
+
+
+@pytest.mark.parametrize(
+    ("tool", "reasoning", "value"),
+    [
+        ("hermes", "qwen3", "a </think> <think> <tool_call> </tool_call> <|im_end|> b"),
+        ("qwen3_coder", "qwen3", "a </think> <think> <tool_call> </tool_call> <|im_end|> </function> <parameter=x> b"),
+        ("glm45", "glm45", "a </think> <think> <tool_call> </tool_call> <arg_key> <|im_end|> b"),
+        ("deepseek_v4", "deepseek_v4", "a </think> <think> <｜DSML｜tool_calls> </｜DSML｜invoke> <|im_end|> b"),
+        ("kimi_k2", "kimi_k2", "a </think> <think> <|tool_call_end|> <|tool_calls_section_end|> <|im_end|> b"),
+        ("minimax_m2", "minimax_m2", "a </think> <minimax:tool_call> </minimax:tool_call> </invoke> <|im_end|> b"),
+        ("seed_oss", "seed_oss", "a </seed:think> <seed:tool_call> </seed:tool_call> </function> <|im_end|> b"),
+        ("hunyuan_a13b", "hunyuan_a13b", "a </think> <think> </answer> <tool_calls> </tool_calls> <|im_end|> b"),
+        ("mistral", "mistral", "a [THINK] [/THINK] [TOOL_CALLS] [ARGS] <|im_end|> b"),
+        ("gemma4", "gemma4", "a <|channel> <channel|> <|tool_call> <tool_call|> <|im_end|> b"),
+    ],
+)
+def test_a_value_ends_with_its_own_closer_only(tool: str, reasoning: str, value: str) -> None:
+    text = TOOL_EXAMPLES[tool].replace("Paris", value)
+    parser, words = opened(tool, reasoning)
+    off = {"thinking": True, "enable_thinking": True}
+    tokens = pieces(REASONING_EXAMPLES[reasoning].replace("Yes.", "") + text, words)
+
+    for chunks in ((1,), (3,), (1_000,)):
+        events, _ = streamed(parser, asking(chat_template_kwargs=off), tokens, chunks)
+        answer = parser.assemble(events)
+        assert answer.reasoning == "Hm."
+        assert json.loads(answer.calls[0].arguments) == {"city": value, "days": 3}
 
 
 def test_reasoning_opens_again() -> None:

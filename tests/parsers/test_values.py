@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from renderlayer.parsers.json_scan import JsonScan
-from renderlayer.parsers.python_value import PythonValue, bare_word
+from renderlayer.parsers.python_value import PythonValue, number
 from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.schema import digest, to_json
 from tests.parsers.support import answered, tool
@@ -53,7 +53,7 @@ def converted(text: str, size: int) -> str:
         json_text, used, _ = value.convert(held, 0, final=start == len(text))
         out.append(json_text)
         held = held[used:]
-    return "".join(out)
+    return "".join(out) + value.closing()
 
 
 @PROPERTY
@@ -72,6 +72,26 @@ def test_python_literals_become_the_same_json(value: Any, size: int) -> None:
         "-0x1F",
         "1_000",
         "[1, 2,]",
+        "'''a\nb 'c' d'''",
+        '"""say "x" """',
+        "'a' 'b'",
+        "('a'  # first\n 'b'\n)",
+        r"r'\d+\''",
+        "u'x' R'\\n' rb'y'"[:-6],
+        "(1)",
+        "((1))",
+        "(1,)",
+        "()",
+        "{}",
+        "- 1",
+        "+ 1.5e-3",
+        "0b11",
+        "[(), {}, ('a'), ('a',), {'k': ('b' 'c')}]",
+        r"'\N{BULLET}'",
+        "{1: 2, False: 3}",
+        ".5",
+        "5.",
+        "00",
     ],
 )
 @pytest.mark.parametrize("size", [1, 2, 5, 100])
@@ -82,11 +102,61 @@ def test_literals_mean_what_python_means(literal: str, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "json_text"),
-    [("True", "true"), ("null", "null"), ("nan", '"nan"'), ("1e999", '"1e999"'), ("red", '"red"')],
+    "literal", ["{1, 2}", "{'a'}", "{'a', 'b',}", "{('x' 'y')}", "{" + ", ".join(map(repr, range(400))) + "}"]
 )
-def test_bare_words(word: str, json_text: str) -> None:
-    assert bare_word(word) == json_text
+@pytest.mark.parametrize("size", [1, 3, 10_000])
+def test_sets_are_arrays(literal: str, size: int) -> None:
+    assert sorted(json.loads(converted(literal, size))) == sorted(ast.literal_eval(literal))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "01",
+        "1 2",
+        "1 + 2",
+        "f'x'",
+        "x",
+        "f()",
+        "[1,,2]",
+        "{'a': }",
+        "{'a' 1}",
+        "{'a': 1, 'b'}",
+        "-'a'",
+        "[1)",
+        "1j",
+        ")",
+    ],
+)
+def test_what_is_no_literal_is_not_read(text: str) -> None:
+    _, _, status = PythonValue().convert(text + ",", 0, True)
+
+    assert status == "broken"
+
+
+@pytest.mark.parametrize(
+    ("literal", "closed"),
+    [
+        ("[1, 'a", [1, "a"]),
+        ("{'a': 1, 'b", {"a": 1}),
+        ("{'a': 1, 'b'", {"a": 1}),
+        ("{'a': 1, 'b': ", {"a": 1}),
+        ("{'a': [", {"a": []}),
+        ("('a'", "a"),
+        ("'a' 'b", "ab"),
+        ("'''a'", "a'"),
+    ],
+)
+def test_what_was_read_can_be_closed(literal: str, closed: Any) -> None:
+    assert json.loads(converted(literal, 1)) == closed
+
+
+@pytest.mark.parametrize(
+    ("word", "json_text"),
+    [("1_0", "10"), ("0x1F", "31"), ("1e999", "null"), ("nan", None), ("01", None), ("1.", "1.0"), ("", None)],
+)
+def test_numbers(word: str, json_text: str | None) -> None:
+    assert number(word) == json_text
 
 
 @pytest.mark.parametrize(

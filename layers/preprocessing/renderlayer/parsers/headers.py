@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from renderlayer.parsers.json_object import JsonObject
 from renderlayer.parsers.json_scan import STRING, JsonScan, after_space
 
-_VALUE_BEGUN = re.compile(r'\s*(?:[^\s{]|\{\s*(?:\}|"(?:[^"\\]|\\.)*"\s*:\s*\S))', re.DOTALL)
 _KEY_LINE = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(.?)', re.DOTALL)
 
 
@@ -40,15 +40,15 @@ Reading = Header | Failed | None
 
 
 def read_object(
-    text: str, start: int, stop: int, names: Sequence[str], arguments: Sequence[str], eager: bool, bare_call: bool
+    text: str, start: int, stop: int, names: Sequence[str], arguments: Sequence[str], bare_call: bool
 ) -> Reading:
     """Read {"name": …, "arguments": …} up to its arguments, whatever the order of its members.
+
+    The arguments are an object that has begun (`arguments_at`), or null; anything else is no call.
 
     Args:
         text, start, stop: the object begins at `start`; nothing is read beyond `stop`.
         names, arguments: the keys that hold the name and the arguments.
-        eager: the arguments' first character is enough; otherwise their first member must have begun, so that an
-            answer cut off before it stays text.
         bare_call: an object with a name and no arguments is a call as well.
     """
     position = after_space(text, start, stop)
@@ -67,9 +67,8 @@ def read_object(
             if name is None or (early is None and not bare_call):
                 return Failed(position)
             return Header(name, position, arguments=early or "", closed=True)
-        if key in arguments and name is not None:
-            begun = position < stop and (eager or _VALUE_BEGUN.match(text, position, stop))
-            return Header(name, position) if begun else None
+        if key in arguments and name is not None and not text.startswith("n", position):
+            return arguments_at(text, position, stop, Header(name, position))
         end = JsonScan().end(text, position, stop)
         if end < 0:
             return None
@@ -79,13 +78,31 @@ def read_object(
             name = _unquoted(value)
             if not name:
                 return Failed(position)
-            if early is not None:
+            if early:
                 return Header(name, position, arguments=early)
         elif key in arguments:
-            early = value
+            early = "" if value == "null" else whole_object(value)
+            if early is None:
+                return Failed(position)
 
 
-def read_keyed(text: str, start: int, stop: int, eager: bool) -> Reading:
+def arguments_at(text: str, position: int, stop: int, header: Header) -> Reading:
+    """The header, if an object stands at `position` whose first member has begun, or that is empty."""
+    reader, written = JsonObject(), list[str]()
+    position, status = reader.read(text, position, stop, False, written)
+    if written:
+        return header
+    return Failed(position) if status == "broken" else None
+
+
+def whole_object(text: str) -> str | None:
+    """The text of a whole object as valid JSON; None for anything else."""
+    written: list[str] = []
+    position, status = JsonObject().read(text, 0, len(text), True, written)
+    return "".join(written) if status == "done" and not text[position:].strip() else None
+
+
+def read_keyed(text: str, start: int, stop: int) -> Reading:
     """Read {"NAME": arguments} up to its arguments."""
     position = after_space(text, start, stop)
     if position == stop:
@@ -97,8 +114,7 @@ def read_keyed(text: str, start: int, stop: int, eager: bool) -> Reading:
         return None if position == stop else Failed(position)
     if not name:
         return Failed(position)
-    begun = position < stop and (eager or _VALUE_BEGUN.match(text, position, stop))
-    return Header(name, position) if begun else None
+    return arguments_at(text, position, stop, Header(name, position))
 
 
 def _next_key(text: str, position: int, stop: int) -> tuple[str | None, int]:

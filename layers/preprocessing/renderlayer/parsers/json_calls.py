@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from renderlayer.parsers.emitter import Emitter
-from renderlayer.parsers.headers import Failed, Header, Reading, read_keyed, read_object
-from renderlayer.parsers.json_scan import BEFORE, JsonScan, after_space
+from renderlayer.parsers.headers import Failed, Header, Reading, arguments_at, read_keyed, read_object
+from renderlayer.parsers.json_object import JsonObject
+from renderlayer.parsers.json_scan import JsonScan, after_space
 from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.region import RegionFormat, RegionMachine
 from renderlayer.parsers.tokens import Alphabet
@@ -23,7 +24,6 @@ class JsonCalls(RegionFormat):
     Attributes:
         names, arguments: keys of a call written as an object.
         keyed: a call is written as {"NAME": arguments} instead.
-        eager: see `headers.read_object`.
         bare_call: an object without arguments is a call.
         head: regular expression of a header, with groups `name` and perhaps `id`; "" for calls written as objects.
         arguments_openers: what ends a header; one that begins with "{" is part of the arguments.
@@ -32,7 +32,6 @@ class JsonCalls(RegionFormat):
     names: tuple[str, ...] = ("name",)
     arguments: tuple[str, ...] = ("arguments",)
     keyed: bool = False
-    eager: bool = True
     bare_call: bool = True
     head: str = ""
     arguments_openers: tuple[str, ...] = ()
@@ -61,10 +60,10 @@ class JsonCalls(RegionFormat):
 class JsonCallsMachine(RegionMachine):
     """Phases of a call: arguments → (tail, in the object that holds them →) between.
 
-    Memory, besides the region's: the scan of the JSON value at hand.
+    Memory, besides the region's: the reader of the arguments, and the scan of the object around them.
     """
 
-    memory: ClassVar[tuple[str, ...]] = (*RegionMachine.memory, "scan")
+    memory: ClassVar[tuple[str, ...]] = (*RegionMachine.memory, "given", "scan")
     phases: ClassVar[tuple[str, ...]] = (*RegionMachine.phases, "arguments", "tail")
     bare_start: ClassVar[re.Pattern[str]] = re.compile(r"\{|\[\s*+\{")
     call_start: ClassVar[re.Pattern[str]] = re.compile(r"\{")
@@ -72,6 +71,7 @@ class JsonCallsMachine(RegionMachine):
     def __init__(self, form: JsonCalls, out: Emitter, alphabet: Alphabet) -> None:
         super().__init__(form, out, alphabet)
         self.spec = form
+        self.given = JsonObject()
         self.scan = JsonScan()
 
     def read(self, position: int, stop: int) -> Reading:
@@ -79,8 +79,8 @@ class JsonCallsMachine(RegionMachine):
         if spec.head and self.text[position] != "{":
             return self._read_head(position, stop)
         if spec.keyed:
-            return read_keyed(self.text, position, stop, spec.eager)
-        return read_object(self.text, position, stop, spec.names, spec.arguments, spec.eager, spec.bare_call)
+            return read_keyed(self.text, position, stop)
+        return read_object(self.text, position, stop, spec.names, spec.arguments, spec.bare_call)
 
     def _read_head(self, position: int, stop: int) -> Reading:
         spec, text = self.spec, self.text
@@ -94,11 +94,15 @@ class JsonCallsMachine(RegionMachine):
         if not head:
             return Failed(found.end())
         end = found.start() if found.group().startswith("{") else found.end()
-        return Header(head["name"], end, head.groupdict().get("id"))
+        header = Header(head["name"], end, head.groupdict().get("id"))
+        begin = after_space(text, end, stop)
+        if spec.stops.at(text, begin):
+            return header._replace(end=begin, arguments="")
+        return None if spec.stops.may_begin(text, begin) else arguments_at(text, begin, stop, header)
 
     def begin_call(self, header: Header) -> None:
         self.phase = "arguments"
-        self.scan.reset()
+        self.given.reset()
         if header.arguments is not None:
             self.out.arguments(self.alphabet.plain(header.arguments))
             self._after_arguments()
@@ -106,21 +110,38 @@ class JsonCallsMachine(RegionMachine):
             self.phase = "between"
 
     def arguments(self) -> bool:
-        """Phase: in a call's arguments, which are given out as they are written."""
-        if self.scan.kind == BEFORE:
-            self.position = after_space(self.text, self.position)
-        stopped, stop = None, len(self.text)
-        if self.spec.head:
-            stopped = self.spec.stops.find(self.text, self.position)
-            stop = stopped.start() if stopped else self.safe_end(self.spec.stops)
-        end = self.scan.end(self.text, self.position, stop)
-        upto = end if end >= 0 else stop
-        self.out.arguments(self.alphabet.plain(self.text[self.position : upto]))
-        self.position = upto
-        if end < 0 and not stopped:
+        """Phase: in a call's arguments, which are given out as they come. In their strings no marker counts."""
+        written: list[str] = []
+        status, stopped, search = "more", None, self.position
+        while status == "more":
+            stopped, stop = None, len(self.text)
+            if self.spec.head:
+                stopped = self.spec.stops.find(self.text, search)
+                stop = stopped.start() if stopped else self.safe_end(self.spec.stops)
+            self.position, status = self._read_on(stop, bool(stopped), written)
+            if status != "more" or not stopped or not self.given.in_string:
+                break
+            search = stopped.end()
+            self.position, status = self._read_on(search, True, written)
+        self.out.arguments(self.alphabet.plain("".join(written)))
+        if status == "more" and not stopped:
             return False
-        self._after_arguments()
+        if status == "done":
+            self._after_arguments()
+        else:
+            self._break_off()
         return True
+
+    def _read_on(self, stop: int, final: bool, written: list[str]) -> tuple[int, str]:
+        return self.given.read(self.text, self.position, stop, final or self.final, written)
+
+    def _break_off(self) -> None:
+        """Close arguments that do not go on as JSON. What was read of them and not given out is text."""
+        self.out.arguments(self.given.closing())
+        if rest := self.given.pending.strip():
+            self.out.content(self.readable(rest))
+        self.given.reset()
+        self.phase = "between" if self.spec.head else "loose"
 
     def _after_arguments(self) -> None:
         self.end_call()
@@ -128,10 +149,22 @@ class JsonCallsMachine(RegionMachine):
         self.scan.reset(depth=1)
 
     def tail(self) -> bool:
-        """Phase: after the arguments, in the object that holds them."""
-        end = self.scan.end(self.text, self.position, len(self.text))
-        self.position = end if end >= 0 else len(self.text)
-        if end < 0:
-            return False
-        self.phase = "between"
-        return True
+        """Phase: after the arguments, in the object that holds them. Outside strings, what ends a region ends it."""
+        edge = self.region.edges.find(self.text, self.position)
+        stop = edge.start() if edge else self.safe_end(self.region.edges)
+        end = self.scan.end(self.text, self.position, stop)
+        self.position = end if end >= 0 else stop
+        if edge and end < 0 and self.scan.quoted:
+            end = self.scan.end(self.text, stop, edge.end())
+            self.position = end if end >= 0 else edge.end()
+            self.phase = "between" if end >= 0 else "tail"
+            return True
+        if end >= 0 or edge:
+            self.phase = "between"
+            return True
+        return False
+
+    def finish(self) -> None:
+        super().finish()
+        if self.phase == "arguments":
+            self.out.arguments(self.given.closing())

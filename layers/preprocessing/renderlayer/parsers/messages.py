@@ -115,8 +115,8 @@ class MessageMachine(PhaseMachine):
         """Decide by the header, and the marker behind it, what the message is."""
         raise NotImplementedError
 
-    def give(self, text: str) -> None:
-        """Give text of the message out."""
+    def give(self, text: str, ended: bool) -> int:
+        """Give text of the message out; with `ended` it is the last. Returns how much of it was taken."""
         raise NotImplementedError
 
     def end_message(self, end: str) -> None:
@@ -160,7 +160,7 @@ class MessageMachine(PhaseMachine):
     def body(self) -> bool:
         """Phase: in a message's text."""
         ended = self.form.body_ends.find(self.text, self.position)
-        self._give(ended.start() if ended else self.safe_end(self.form.body_ends))
+        self._give(ended.start() if ended else self.safe_end(self.form.body_ends), bool(ended))
         if not ended:
             return False
         self.end_message(ended.group())
@@ -197,12 +197,11 @@ class MessageMachine(PhaseMachine):
 
     def _say_loose(self, end: int) -> None:
         self.phase, self.kind = "loose", "content"
-        self._give(end)
+        self._give(end, False)
 
-    def _give(self, end: int) -> None:
-        if end > self.position:
-            self.give(self.text[self.position : end])
-            self.position = end
+    def _give(self, end: int, ended: bool) -> None:
+        if end > self.position or ended:
+            self.position += self.give(self.text[self.position : end], ended or self.final)
 
 
 class MessageReasoner(MessageMachine):
@@ -226,12 +225,13 @@ class MessageReasoner(MessageMachine):
         if self.kind == "tool":
             self._rest.add(body)
 
-    def give(self, text: str) -> None:
+    def give(self, text: str, ended: bool) -> int:
         if self.kind == "reasoning":
             self._rest.flush()
             self.out.reasoning(self.alphabet.declared(text))
         elif self.kind != "drop":
             self._rest.add(text)
+        return len(text)
 
     def end_message(self, end: str) -> None:
         if self.kind == "tool":

@@ -22,13 +22,14 @@ from renderlayer.parsers.events import (
 )
 from renderlayer.parsers.forced import NamedMachine, RequiredMachine
 from renderlayer.parsers.messages import MessageFormat, MessageReasoner
-from renderlayer.parsers.reasoning import Reasoner, ReasoningFormat
+from renderlayer.parsers.reasoner import Reasoner
+from renderlayer.parsers.reasoning import ReasoningFormat
 from renderlayer.parsers.resumable import bad_state
 from renderlayer.parsers.schema import checked, digest
 from renderlayer.parsers.tokens import Alphabet, Vocabulary
 from renderlayer.parsers.tool_machine import PassMachine, ToolFormat, ToolMachine, ToolTypes
 
-_VERSION = 1
+_VERSION = 2
 
 Mode = Literal["pass", "native", "named", "required"]
 
@@ -118,7 +119,7 @@ class TextParser(Parser):
         self._id_form = id_form or (tools.id_form if tools else "chatcmpl")
         declared = [*(tools.tokens if tools else ()), *(reasoning.declared() if reasoning else ())]
         self._alphabet = Alphabet(vocabulary, declared, tools.literals() if tools else ())
-        self._tools = tools.spelled(self._alphabet) if tools else None
+        self._tools = tools.spelled(self._alphabet) if tools and tools.token_based else tools
         self._reasoning = reasoning.spelled(self._alphabet) if reasoning else None
         self._markers = reasoning
         self._vocabulary = vocabulary
@@ -127,7 +128,8 @@ class TextParser(Parser):
         form = self._tools
         out = Emitter(conversation.seed or uuid.uuid4().hex, conversation.history_tool_calls, self._id_form)
         mode = self._mode(conversation)
-        types = digest(conversation.tools) if form and form.needs_types and mode == "native" else None
+        typed = form and form.needs_types and mode == "native"
+        types = digest(conversation.tools, form.needs_strings) if form and typed else None
         machine = self._machine(mode, out, types, conversation.forced_name or "")
         reasoner = self._reasoner(out, machine)
         if reasoner and self._markers:
@@ -156,8 +158,7 @@ class TextParser(Parser):
         forced: Mode | None = "named" if isinstance(choice, Mapping) else "required" if choice == "required" else None
         if forced:
             return "native" if form.native_when_forced else forced
-        wanted = choice == "auto" or (choice is None and bool(conversation.tools))
-        return "native" if wanted or form.token_based else "pass"
+        return "native" if self.keeps_calls(conversation) else "pass"
 
     def _machine(self, mode: str, out: Emitter, types: ToolTypes | None, name: str) -> ToolMachine:
         if mode == "named":

@@ -30,12 +30,12 @@ class PythonCalls(RegionFormat):
 
 
 class PythonCallsMachine(RegionMachine):
-    """Phases of a call: key → value → key → … → between; what is no argument ends the call (skipping).
+    """Phases of a call: key → value → key → … → between; what is no argument ends the call (loose).
 
-    Memory, besides the region's: the arguments so far, the value at hand, and whether it has begun.
+    Memory, besides the region's: the arguments so far, and the value at hand.
     """
 
-    memory: ClassVar[tuple[str, ...]] = (*RegionMachine.memory, "writer", "python", "begun")
+    memory: ClassVar[tuple[str, ...]] = (*RegionMachine.memory, "writer", "python")
     phases: ClassVar[tuple[str, ...]] = (*RegionMachine.phases, "key", "value")
     bare_start: ClassVar[re.Pattern[str]] = re.compile(r"\[")
     call_start: ClassVar[re.Pattern[str]] = _NAME
@@ -44,7 +44,6 @@ class PythonCallsMachine(RegionMachine):
         super().__init__(form, out, alphabet)
         self.writer = ArgumentsWriter(out)
         self.python = PythonValue()
-        self.begun = False
 
     def read(self, position: int, stop: int) -> Reading:
         text = self.text
@@ -64,7 +63,10 @@ class PythonCallsMachine(RegionMachine):
         value = _value_start(text, position, stop)
         if value is None or isinstance(value, Failed):
             return value
-        return Header(name.group(), position)
+        written, used, status = PythonValue().convert(text[value:stop], 0, False)
+        if written:
+            return Header(name.group(), position)
+        return Failed(value + used) if status == "broken" else None
 
     def begin_call(self, header: Header) -> None:
         self.writer.reset()
@@ -86,32 +88,55 @@ class PythonCallsMachine(RegionMachine):
             return True
         stop = min(len(text), self.position + HOLD_LIMIT)
         start = _value_start(text, self.position, stop)
-        if start is None and stop < self.position + HOLD_LIMIT:
+        if start is None and stop < self.position + HOLD_LIMIT and not self.final:
             return False
         if start is None or isinstance(start, Failed):
-            self.position = start.position if start else stop
-            self.phase = "skipping"
-            return True
+            return self._break_off()
         key = _KEY.match(text, self.position)
         self.writer.key = key.group() if key else ""
         self.position = start
         self.python.reset()
-        self.begun = False
         self.phase = "value"
         return True
 
     def value(self) -> bool:
         """Phase: in an argument's value."""
-        json_text, self.position, complete = self.python.convert(self.text, self.position, self.final)
+        begun = self.python.written
+        start = self.position
+        json_text, self.position, status = self.python.convert(self.text, start, self.final)
         json_text = self.alphabet.plain(json_text)
-        if json_text and not self.begun:
-            self.begun = True
+        if json_text and not begun:
             self.writer.member(json_text)
         else:
             self.out.arguments(json_text)
-        if complete:
-            self.phase = "key"
-        return complete
+        if status == "more":
+            return False
+        if status == "broken":
+            self._close_value()
+            return self._break_off()
+        self.phase = "key"
+        return True
+
+    def _close_value(self) -> None:
+        """Close a value that does not go on."""
+        closing = self.python.closing()
+        if self.python.written:
+            self.out.arguments(closing)
+        elif closing.strip('[]{}"'):
+            self.writer.member(closing)
+
+    def _break_off(self) -> bool:
+        """End a call that does not go on as Python's grammar has it; the rest is text."""
+        self.writer.end()
+        self.phase = "loose"
+        return True
+
+    def finish(self) -> None:
+        super().finish()
+        if self.phase == "value":
+            self._close_value()
+        if self.phase in ("key", "value"):
+            self.writer.end()
 
 
 def _value_start(text: str, position: int, stop: int) -> int | Failed | None:

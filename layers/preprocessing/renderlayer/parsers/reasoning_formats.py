@@ -6,21 +6,21 @@ from dataclasses import replace
 
 from renderlayer.parsers.messages import MessageFormat
 from renderlayer.parsers.reasoning import ReasoningFormat
+from renderlayer.parsers.switches import ALWAYS, EFFORT, EITHER, ENABLE, OPT_IN
 
 _R1 = ReasoningFormat()
-_QWEN3 = ReasoningFormat(ends=("<tool_call>",), switch="unless_off", token_based=True, reopens=True)
-_GLM = ReasoningFormat(starts=False, switch="unless_off", token_based=True, trim=True, reopens=True, ended=True)
-_DEEPSEEK_V3 = ReasoningFormat(switch="if_on", off_is_plain=True)
+_QWEN3 = ReasoningFormat(ends=("<tool_call>",), switch=ENABLE, token_based=True)
+_GLM = ReasoningFormat(ends=("<tool_call>",), starts=False, switch=EITHER, token_based=True, trim=True, reopens=True)
+_DEEPSEEK_V3 = ReasoningFormat(switch=OPT_IN)
 _SEED = ReasoningFormat(
     opens=("<seed:think>",),
     closes=("</seed:think>",),
     ends=("<seed:tool_call>",),
-    switch="unless_off",
+    switch=ENABLE,
     token_based=True,
-    reopens=True,
 )
-_MINIMAX = ReasoningFormat(ends=("<minimax:tool_call>",), token_based=True, trim=True, reopens=True)
-_DEEPSEEK_V4 = ReasoningFormat(switch="unless_all_off", token_based=True, trim=True, reopens=True)
+_MINIMAX = ReasoningFormat(ends=("<minimax:tool_call>",), token_based=True, trim=True)
+_DEEPSEEK_V4 = ReasoningFormat(ends=("<｜DSML｜tool_calls>",), switch=EFFORT, token_based=True, trim=True, reopens=True)
 _COHERE_TEXT = ("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>")
 _COHERE = ReasoningFormat(
     opens=("<|START_THINKING|>",),
@@ -58,18 +58,23 @@ REASONING: dict[str, ReasoningFormat | MessageFormat] = {
     "deepseek_r1": _R1,
     "step5": _R1,
     "deepseek_v3": _DEEPSEEK_V3,
-    "holo2": replace(_DEEPSEEK_V3, switch="unless_off"),
+    "holo2": replace(_DEEPSEEK_V3, switch=EITHER),
     "qwen3": _QWEN3,
     "mimo": _QWEN3,
     "nemotron_v3": _QWEN3,
-    "minicpmv": _QWEN3,
+    "minicpmv": replace(_QWEN3, reopens=True),
     "glm45": _GLM,
     "glm47": _GLM,
     "ling3": _GLM,
-    "kimi_k2": ReasoningFormat(
-        ends=("<|tool_calls_section_begin|>",), switch="unless_off", token_based=True, trim=True, reopens=True
+    "kimi_k2": ReasoningFormat(ends=("<|tool_calls_section_begin|>",), switch=EITHER, token_based=True, trim=True),
+    "mistral": ReasoningFormat(
+        opens=("[THINK]",),
+        closes=("[/THINK]",),
+        ends=("[TOOL_CALLS]",),
+        starts=False,
+        token_based=True,
+        reopens=True,
     ),
-    "mistral": ReasoningFormat(opens=("[THINK]",), closes=("[/THINK]",), starts=False, token_based=True, reopens=True),
     "minimax_m2": _MINIMAX,
     "minimax_m2_append_think": ReasoningFormat(prefix="<think>"),
     "granite": ReasoningFormat(
@@ -84,8 +89,10 @@ REASONING: dict[str, ReasoningFormat | MessageFormat] = {
     "gemma4": ReasoningFormat(
         opens=("<|channel>",),
         closes=("<channel|>",),
+        ends=("<|tool_call>",),
         starts=False,
         token_based=True,
+        trim=True,
         lead="thought\n",
         reopens=True,
         ended=True,
@@ -98,7 +105,7 @@ REASONING: dict[str, ReasoningFormat | MessageFormat] = {
     ),
     "olmo3": ReasoningFormat(ends=("<function_calls>",)),
     "identity": ReasoningFormat(opens=(), closes=(), starts=False, ended=True),
-    "step3p5": _QWEN3,
+    "step3p5": replace(_QWEN3, switch=ALWAYS),
     "granite_thinking_parser": ReasoningFormat(starts=False, token_based=True, trim=True, reopens=True, ended=True),
     "deepseek_v4": _DEEPSEEK_V4,
     "deepseek_v41": _DEEPSEEK_V4,
@@ -134,7 +141,7 @@ REASONING: dict[str, ReasoningFormat | MessageFormat] = {
         opens=("<|open|>think<|sep|>",),
         closes=("<|close|>think<|sep|>",),
         ends=("<|open|>response<|sep|>", "<|open|>tools<|sep|>"),
-        switch="unless_off",
+        switch=EITHER,
         tokens=("<|open|>", "<|close|>", "<|sep|>"),
         token_based=True,
         trim=True,

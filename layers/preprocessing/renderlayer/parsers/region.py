@@ -25,7 +25,7 @@ class RegionFormat(ToolFormat):
 
     Attributes:
         closers: what ends a region; without any, everything after the last call is outside.
-        bare: calls are found only at the beginning of the text, with or without an opener.
+        bare: at the beginning of the text, calls are found without an opener, too.
         call_opener: what begins each call in a region.
         call_closers: what ends a call, wherever it stands.
     """
@@ -53,13 +53,13 @@ class RegionFormat(ToolFormat):
 
 
 class RegionMachine(ToolMachine):
-    """Phases: (first →) content → opening → the calls' own phases → between → opening | skipping | content.
+    """Phases: (first →) content → opening → the calls' own phases → between → opening | loose | content.
 
     Memory, besides the frame's: whether a region with a call is open.
     """
 
     memory: ClassVar[tuple[str, ...]] = (*ToolMachine.memory, "inside")
-    phases: ClassVar[tuple[str, ...]] = ("content", "first", "opening", "between", "skipping", "plain")
+    phases: ClassVar[tuple[str, ...]] = ("content", "first", "opening", "between", "loose")
     bare_start: ClassVar[re.Pattern[str]] = _NOTHING
     """What a region without an opener begins with."""
     call_start: ClassVar[re.Pattern[str]] = _NOTHING
@@ -87,14 +87,9 @@ class RegionMachine(ToolMachine):
             return True
         bracket = after_space(text, start + 1) if text.startswith("[", start) else start
         if bracket == len(text) or self.region.starts.may_begin(text, start):
-            return self.wait(0, "plain")
-        self.phase = "plain"
+            return self.wait(0, "content")
+        self.phase = "content"
         return True
-
-    def plain(self) -> bool:
-        """Phase: no calls will come."""
-        self.say(len(self.text))
-        return False
 
     def opening(self) -> bool:
         """Phase: at an opener, or after a call at what looks like another one."""
@@ -102,9 +97,7 @@ class RegionMachine(ToolMachine):
         position = self._after_openers()
         start = self.position
         stop = min(len(text), start + HOLD_LIMIT)
-        outside = "plain" if self.region.bare and not self.inside else "content"
-        if self.inside and self.region.closers:
-            outside = "skipping"
+        outside = "loose" if self.inside and self.region.closers else "content"
         if position >= stop or self.region.starts.may_begin(text, position):
             return self.wait(start, outside)
         reading = self.read(position, stop)
@@ -153,16 +146,15 @@ class RegionMachine(ToolMachine):
             self.position = len(text) if self.final else position
             return False
         again = self.region.starts.at(text, position) or self.call_start.match(text, position)
-        self.phase = "opening" if again else "skipping" if self.region.closers else "content"
+        self.phase = "opening" if again else "loose" if self.region.closers else "content"
         return True
 
-    def skipping(self) -> bool:
-        """Phase: inside a region, at something that is no call; go on at the next opener or closer."""
-        self.speak()
+    def loose(self) -> bool:
+        """Phase: inside a region, at something that is no call: it is text up to the next opener or closer."""
         found = self.region.edges.find(self.text, self.position)
+        self.say(found.start() if found else self.safe_end(self.region.edges))
         if not found:
-            self.position = self.safe_end(self.region.edges)
             return False
-        self.position = found.start()
+        self.speak()
         self.phase = "between"
         return True

@@ -44,11 +44,11 @@ _INTEGER = re.compile(r"[+-]?\d+\Z")
 _DEEPEST = 8
 
 
-def digest(tools: Sequence[Mapping[str, Any]] | None) -> dict[str, dict[str, str]]:
+def digest(tools: Sequence[Mapping[str, Any]] | None, strings: bool = False) -> dict[str, dict[str, str]]:
     """The types of the tools' parameters as letters of `nifboas`, in that order.
 
-    Parameters that are plain strings, or of which nothing is said, are left out: their values are taken as they stand.
-    Only those whose name could be a wrapper's (`WRAPPERS`) are told apart.
+    Parameters of which nothing is said are left out, and without `strings` those that are plain strings too: their
+    values are taken as they stand. Only those whose name could be a wrapper's (`WRAPPERS`) are told apart.
     """
     types: dict[str, dict[str, str]] = {}
     for tool in tools or ():
@@ -56,9 +56,11 @@ def digest(tools: Sequence[Mapping[str, Any]] | None) -> dict[str, dict[str, str
         schema = function.get("parameters")
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
         known = properties.items() if isinstance(properties, Mapping) else ()
-        letters = {str(key): _letters(value, schema) or "s" for key, value in known}
+        letters = {str(key): _letters(value, schema) for key, value in known}
         types[str(function.get("name"))] = {
-            key: value for key, value in letters.items() if value != "s" or key in WRAPPERS
+            key: value or "s"
+            for key, value in letters.items()
+            if value not in ("", "s") or key in WRAPPERS or (value and strings)
         }
     return types
 

@@ -20,13 +20,13 @@ class Tags(ToolFormat):
         name_closers: what ends the name; a key's opener or a call's closer among them is not consumed.
         key_opener, key_closer: around a key.
         value_opener: what a value begins with, if anything stands between it and its key.
-        value_closers: what ends a value; the next key or the call's end does as well.
+        value_closers: what ends a value. Where it is missing, the next key, the call's end or the next call does, if
+            what stands around them shows that they are not words of the value.
+        fillers: what stands around calls in a region and says nothing.
         unwraps: a parameter of the schema's that is called `arguments` or `input` and holds an object is all arguments.
         trims_newline: one line break on each side of a value does not belong to it.
         untyped: type letters of values of which the schema says nothing (`schema.py`).
-        unknown: what becomes of calls to functions that were not given.
-        cut: how the arguments of a call end that the answer's end cuts off: closed; left open (the empty object if
-            they had not begun); or left open without more.
+        unknown: what becomes of calls to functions that were not given: calls, or text.
     """
 
     closers: tuple[str, ...] = ()
@@ -37,11 +37,11 @@ class Tags(ToolFormat):
     key_closer: str = ">"
     value_opener: str = ""
     value_closers: tuple[str, ...]
+    fillers: tuple[str, ...] = ()
     unwraps: bool = False
     trims_newline: bool = False
     untyped: str = ""
-    unknown: Literal["keep", "drop", "text"] = "keep"
-    cut: Literal["close", "open", "bare"] = "open"
+    unknown: Literal["keep", "text"] = "keep"
     needs_types: bool = True
 
     marker_fields: ClassVar[tuple[str, ...]] = (
@@ -54,6 +54,7 @@ class Tags(ToolFormat):
         "key_closer",
         "value_opener",
         "value_closers",
+        "fillers",
     )
 
     @cached_property
@@ -64,6 +65,11 @@ class Tags(ToolFormat):
     def edges(self) -> Markers:
         """What begins or ends a region, or begins a call."""
         return Markers([*self.openers, self.call_opener, *self.closers])
+
+    @cached_property
+    def landmarks(self) -> Markers:
+        """What is no text in a region."""
+        return Markers([*self.edges.literals, *self.fillers])
 
     @cached_property
     def name_ends(self) -> Markers:
@@ -88,7 +94,27 @@ class Tags(ToolFormat):
     @cached_property
     def value_ends(self) -> Markers:
         """What ends a value."""
-        return Markers([self.key_opener, *self.value_closers, *self._call_ends])
+        return Markers([self.key_opener, *self.value_closers, *self.call_closers, self.call_opener])
+
+    @cached_property
+    def call_behind(self) -> Markers:
+        """What may stand behind the end of a call."""
+        return Markers([*self.closers, *self.openers, self.call_opener])
+
+    @cached_property
+    def value_begins(self) -> Markers:
+        """What stands behind a key."""
+        return Markers([self.value_opener])
+
+    @cached_property
+    def member_begins(self) -> Markers:
+        """What stands behind a call's name."""
+        return Markers([self.key_opener, *self.call_closers])
+
+    @property
+    def bare_name(self) -> bool:
+        """Whether nothing encloses a call's name: it is one word."""
+        return self.key_opener in self.name_closers
 
     @property
     def _call_ends(self) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ _LLAMA = JsonCalls(
     openers=("<|python_tag|>",),
     bare=True,
     arguments=("arguments", "parameters"),
-    eager=False,
     native_when_forced=True,
     after="drop",
 )
@@ -31,7 +30,7 @@ _DEEPSEEK_V3 = JsonCalls(
     call_closers=("<｜tool▁call▁end｜>",),
     native_when_forced=True,
 )
-_TOOL_CALLS_ARRAY = JsonCalls(openers=("<tool_calls>",), closers=("</tool_calls>",), eager=False, after="drop")
+_TOOL_CALLS_ARRAY = JsonCalls(openers=("<tool_calls>",), closers=("</tool_calls>",), after="drop")
 _QWEN3_CODER = Tagged(
     openers=("<tool_call>",),
     closers=("</tool_call>",),
@@ -57,7 +56,7 @@ _GLM = Tagged(
     tokens=("<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
     token_based=True,
     native_when_forced=True,
-    unknown="drop",
+    unknown="text",
     blanks="drop",
     strip=True,
 )
@@ -182,10 +181,10 @@ TOOLS: dict[str, ToolFormat] = {
         strip=True,
         id_form="mistral",
     ),
-    "granite": JsonCalls(openers=("<|tool_call|>", "<tool_call>"), closers=(), eager=False, after="drop", strip=True),
+    "granite": JsonCalls(openers=("<|tool_call|>", "<tool_call>"), closers=(), after="drop", strip=True),
     "granite4": JsonCalls(openers=("<tool_call>",), closers=("</tool_call>",)),
     "granite-20b-fc": JsonCalls(openers=("<function_call>",), after="drop"),
-    "gigachat3": JsonCalls(openers=("<|function_call|>", "function call"), eager=False, after="drop"),
+    "gigachat3": JsonCalls(openers=("<|function_call|>", "function call"), after="drop"),
     "hunyuan_a13b": _TOOL_CALLS_ARRAY,
     "jamba": _TOOL_CALLS_ARRAY,
     "internlm": JsonCalls(
@@ -196,10 +195,8 @@ TOOLS: dict[str, ToolFormat] = {
     ),
     "ernie45": JsonCalls(openers=("<tool_call>",), closers=("</tool_call>",), after="drop"),
     "apertus": JsonCalls(openers=("<|tools_prefix|>",), closers=("<|tools_suffix|>",), keyed=True, strip=True),
-    "phi4_mini_json": JsonCalls(
-        openers=("functools",), arguments=("arguments", "parameters"), eager=False, after="drop"
-    ),
-    "xlam": JsonCalls(openers=("```json", "[TOOL_CALLS]", "<tool_call>"), bare=True, eager=False, after="drop"),
+    "phi4_mini_json": JsonCalls(openers=("functools",), arguments=("arguments", "parameters"), after="drop"),
+    "xlam": JsonCalls(openers=("```json", "[TOOL_CALLS]", "<tool_call>"), bare=True, after="drop"),
     "qwen3_coder": _QWEN3_CODER,
     "qwen3_xml": _QWEN3_CODER,
     "mimo": replace(_QWEN3_CODER, trims_newline=False),
@@ -219,7 +216,7 @@ TOOLS: dict[str, ToolFormat] = {
         openers=("<minimax:tool_call>",),
         closers=("</minimax:tool_call>",),
         tokens=("<minimax:tool_call>", "</minimax:tool_call>"),
-        unknown="drop",
+        unknown="text",
     ),
     "deepseek_v32": _DSML,
     "step3": replace(
@@ -230,6 +227,7 @@ TOOLS: dict[str, ToolFormat] = {
         call_closers=("</steptml:invoke>",),
         key_opener="<steptml:parameter name=",
         value_closers=("</steptml:parameter>",),
+        fillers=("<｜tool_call_begin｜>", "<｜tool_call_begin｜>function<｜tool_sep｜>", "<｜tool_call_end｜>"),
         token_based=False,
         native_when_forced=False,
         blanks="keep",
@@ -243,7 +241,6 @@ TOOLS: dict[str, ToolFormat] = {
         token_based=False,
         native_when_forced=False,
         unknown="text",
-        cut="bare",
     ),
     "pythonic": PythonCalls(bare=True, after="drop"),
     "llama4_pythonic": PythonCalls(

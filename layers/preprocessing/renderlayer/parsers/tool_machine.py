@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from renderlayer.parsers.emitter import Emitter, IdForm
+from renderlayer.parsers.events import CallStart
 from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.phases import PhaseMachine
 from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.tokens import Alphabet
+
+_BEGUN = re.compile("\\S+?\\s*+[{\\[<\ud800-\udfff]")
+"""The opener of a call and what it goes on with, where no format says how it does."""
 
 ToolTypes = Mapping[str, Mapping[str, str]]
 """The digest of the request's tools: function → parameter → type letters (`schema.py`)."""
@@ -27,11 +32,12 @@ class ToolFormat:
         token_based: the format works on tokens in the reference: undeclared special tokens are dropped, and the markup
             is removed even when no calls are wanted (wire.md 7.2, 7.3).
         native_when_forced: required and named choices are written in this format too, not as bare JSON (wire.md 7.2).
-        after: whether text after the first call belongs to the content.
+        after: whether white space alone, after a call, belongs to the content; other text always does.
         blanks: whether white space alone, around the calls, does.
         strip: a message with calls has its content stripped (only in a whole answer).
         id_form: how calls are numbered where the model gives no ids.
         needs_types: the format converts values by the tools' schemas.
+        needs_strings: it tells parameters that are strings from those of which no schema says anything.
     """
 
     openers: tuple[str, ...] = ()
@@ -43,6 +49,7 @@ class ToolFormat:
     strip: bool = False
     id_form: IdForm = "chatcmpl"
     needs_types: bool = False
+    needs_strings: bool = False
 
     marker_fields: ClassVar[tuple[str, ...]] = ("openers",)
 
@@ -50,6 +57,11 @@ class ToolFormat:
     def starts(self) -> Markers:
         """What ends ordinary text."""
         return Markers(self.openers)
+
+    @cached_property
+    def begun(self) -> re.Pattern[str]:
+        """What begins as a call does: an opener and the bracket of its object."""
+        return re.compile(f"(?:{self.starts.pattern.pattern})\\s*+[{{\\[]")
 
     def spelled(self, alphabet: Alphabet) -> Self:
         """The same format with every marker as it is searched for in `alphabet`'s text."""
@@ -118,6 +130,26 @@ class ToolMachine(PhaseMachine):
         """Phase: at an opener."""
         raise NotImplementedError
 
+    @property
+    def in_call(self) -> bool:
+        """Whether the text so far ends inside a call, or what may become one."""
+        return self.phase not in ("content", "first", "between", "loose")
+
+    def called_in(self, text: str, whole: bool) -> bool | None:
+        """Whether a call begins with `text`, which begins with an opener; None: unless it is `whole`, more may tell.
+
+        What was begun as a call counts as one, well-formed or not.
+        """
+        if not self.form.starts.literals:
+            waits = not whole and len(text.split()) < 2 and not text[-1:].isalnum()
+            return True if _BEGUN.match(text) else None if waits else False
+        probe = self.form.machine(Emitter(), self.alphabet, {})
+        probe.feed(text, whole)
+        events = probe.out.take()
+        if not events:
+            return False if whole else None
+        return isinstance(events[0], CallStart) or self.form.begun.match(text) is not None
+
     def say(self, end: int) -> None:
         """The text up to `end` is content; it is given out by `speak`, together with what follows it."""
         if self._unsaid < 0:
@@ -129,10 +161,11 @@ class ToolMachine(PhaseMachine):
         if self._unsaid < 0:
             return
         text, self._unsaid = self.text[self._unsaid : self.position], -1
-        if not text or (self.out.calls and self.form.after == "drop"):
+        if not text:
             return
         text = self.readable(text)
-        if self.form.blanks == "drop" and not self.spoken:
+        waits = self.form.blanks == "drop" or (self.out.calls and self.form.after == "drop")
+        if waits and not self.spoken:
             self.blank += text
             if self.blank.isspace() and len(self.blank) < HOLD_LIMIT:
                 return
@@ -171,20 +204,28 @@ class ToolMachine(PhaseMachine):
 class PassMachine(ToolMachine):
     """No calls are looked for: all text is content."""
 
+    @property
+    def in_call(self) -> bool:
+        return False
+
     def content(self) -> bool:
         self.say(len(self.text))
         return False
 
 
 class HandOver:
-    """Collects the text that a machine before a tool machine leaves to it."""
+    """Collects the text that a machine before a tool machine leaves to it, with or without tokens, as that reads it."""
 
     def __init__(self, tools: ToolMachine) -> None:
         self._tools = tools
         self._texts: list[str] = []
 
     def add(self, text: str) -> None:
-        self._texts.append(text)
+        self._texts.append(self.legible(text))
+
+    def legible(self, text: str) -> str:
+        """The text as the tool machine reads it."""
+        return text if self._tools.form.token_based else self._tools.alphabet.plain(text)
 
     def flush(self, final: bool = False) -> None:
         """Feed the tool machine, which must happen before anything else is given out."""

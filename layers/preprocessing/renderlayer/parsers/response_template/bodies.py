@@ -74,7 +74,7 @@ class JsonBody(Body):
     def _read_call(self) -> bool:
         stop = min(len(self.text), self.position + HOLD_LIMIT)
         names, arguments = (self.form.name,), (self.form.arguments,)
-        call = read_object(self.text, self.position, stop, names, arguments, eager=True, bare_call=False)
+        call = read_object(self.text, self.position, stop, names, arguments, bare_call=False)
         if call is None and stop - self.position < HOLD_LIMIT:
             return False
         if call is None or isinstance(call, Failed):
