@@ -6,20 +6,16 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from renderlayer.parsers.arguments import ArgumentsWriter
 from renderlayer.parsers.emitter import Emitter
-from renderlayer.parsers.json_object import JsonReader
-from renderlayer.parsers.json_scan import after_space
-from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.resumable import HOLD_LIMIT
-from renderlayer.parsers.schema import ANY_JSON, WRAPPERS, may_nest, to_json
+from renderlayer.parsers.schema import ANY_JSON
+from renderlayer.parsers.tag_values import ValueMachine
 from renderlayer.parsers.tags import Tags
 from renderlayer.parsers.tokens import Alphabet
 from renderlayer.parsers.tool_machine import ToolMachine, ToolTypes
 
 _WORD = re.compile(r"\s*+[^\s<]*+\s*+")
 _SAID = re.compile(r"\w")
-_LONGEST_TAG = 256
 _NAME = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _DECLARED = re.compile(r"""\b(?:string\s*=\s*["']?(true|false)|type\s*=\s*["']?(\w+))""")
 
@@ -32,14 +28,13 @@ class Tagged(Tags):
         return TaggedMachine(self, out, alphabet, types or {})
 
 
-class TaggedMachine(ToolMachine):
+class TaggedMachine(ValueMachine):
     """Phases: content → opening → members → key → lead → value | body | nested → members → … → between | content.
 
-    Memory, besides the frame's: the open call's name, its arguments so far, the types of the value at hand and its
-    reader where it is a long object or array, whether a region is open, and what was said between arguments.
+    Memory, besides that of values: whether a region is open, and what was said between arguments.
     """
 
-    memory: ClassVar[tuple[str, ...]] = (*ToolMachine.memory, "name", "writer", "letters", "given", "inside", "aside")
+    memory: ClassVar[tuple[str, ...]] = (*ValueMachine.memory, "inside", "aside")
     phases: ClassVar[tuple[str, ...]] = (
         "content",
         "opening",
@@ -53,13 +48,7 @@ class TaggedMachine(ToolMachine):
     )
 
     def __init__(self, form: Tagged, out: Emitter, alphabet: Alphabet, types: ToolTypes) -> None:
-        super().__init__(form, out, alphabet)
-        self.spec = form
-        self.types = types
-        self.writer = ArgumentsWriter(out)
-        self.given = JsonReader()
-        self.name = ""
-        self.letters = ""
+        super().__init__(form, out, alphabet, types)
         self.inside = False
         self.aside = ""
 
@@ -173,11 +162,6 @@ class TaggedMachine(ToolMachine):
         letters = self.types.get(self.name, {}).get(self.writer.key, self.spec.untyped)
         return "" if letters == "s" else letters
 
-    def _wraps(self) -> bool:
-        """Whether the parameter at hand may be a wrapper of the arguments."""
-        key = self.writer.key
-        return self.spec.unwraps and key in WRAPPERS and key not in self.types.get(self.name, {})
-
     def lead(self) -> bool:
         """Phase: before a value, where its opener and one line break may stand."""
         opener = self.spec.value_opener
@@ -199,122 +183,6 @@ class TaggedMachine(ToolMachine):
                 self.position += 1
         self.phase = "value" if self.letters else "body"
         return True
-
-    def _value_end(self) -> tuple[re.Match[str] | None, int]:
-        """What ends the value at `position`, and how far it is known to go. Only its own closer always does."""
-        search = self.position
-        while found := self.spec.value_ends.find(self.text, search):
-            ends = found.group() in self.spec.value_closers or self._recovers(found)
-            if ends:
-                return found, found.start()
-            if ends is None:
-                return None, found.start()
-            search = found.end()
-        return None, max(search, self.safe_end(self.spec.value_ends))
-
-    def _recovers(self, found: re.Match[str]) -> bool | None:
-        """Whether a marker ends a value whose closer is missing, by what stands around it; None: more may tell."""
-        spec, text, position = self.spec, self.text, found.end()
-        stop = min(len(text), position + HOLD_LIMIT)
-        if found.group() in spec.call_closers:
-            return self._stands(spec.call_behind, after_space(text, position, stop), at_end=True)
-        line = found.start() == self.position and not self.writer.quoting
-        if not spec.value_opener and not line and text[found.start() - 1 : found.start()] != "\n":
-            return False
-        is_key = found.group() == spec.key_opener
-        ended = (spec.key_ends if is_key else spec.name_ends).pattern.search(text, position, stop)
-        inside = text[position : ended.start() if ended else stop]
-        if "\n" in inside or "<" in inside or len(inside) > _LONGEST_TAG or not (inside.strip() or not ended):
-            return False
-        if not ended:
-            return self._later()
-        if is_key and not spec.value_opener:
-            return True
-        behind = spec.value_begins if is_key else spec.member_begins
-        begin = ended.start() if not is_key and ended.group() in (spec.key_opener, *spec.call_closers) else ended.end()
-        return self._stands(behind, after_space(text, begin, stop))
-
-    def _stands(self, wanted: Markers, position: int, at_end: bool = False) -> bool | None:
-        """Whether one of the markers, or with `at_end` the end of the answer, stands at `position`."""
-        if position == len(self.text):
-            return at_end if self.final else None
-        if wanted.at(self.text, position):
-            return True
-        return self._later() if wanted.may_begin(self.text, position) else False
-
-    def _later(self) -> bool | None:
-        return False if self.final else None
-
-    def value(self) -> bool:
-        """Phase: in a value of a type that shows only when all of it is there."""
-        start = self.position
-        found, end = self._value_end()
-        if end - start > HOLD_LIMIT:
-            self.phase = "nested" if self._nests(start, end) else "body"
-            return True
-        if not found:
-            return False
-        json_text = to_json(self._plain(self._trimmed(start, end)), self.letters)
-        (self.writer.merge if self._wraps() and json_text.startswith("{") else self.writer.member)(json_text)
-        self._end_value(found)
-        return True
-
-    def _nests(self, start: int, end: int) -> bool:
-        """Whether a value that is too long to wait for is an object or an array; then it is given out as it comes."""
-        if not may_nest(self.text[start:end], self.letters):
-            return False
-        self.given.reset()
-        written: list[str] = []
-        status = self.given.read(self.text, start, end, False, written)[1]
-        self.given.reset()
-        if status == "broken" or not written:
-            return False
-        self.writer.member("")
-        return True
-
-    def body(self) -> bool:
-        """Phase: in a string, which is given out as it grows."""
-        found, end = self._value_end()
-        if not found and not self.final and self.text[self.position : end].endswith("\n"):
-            end -= 1
-        text = self._trimmed(self.position, end) if found else self.text[self.position : end]
-        if text:
-            self.writer.text(self._plain(text))
-        self.position = end
-        if not found:
-            return False
-        self.writer.end_text()
-        self._end_value(found)
-        return True
-
-    def nested(self) -> bool:
-        """Phase: in a long object or array; where it does not go on as JSON it is closed, and the rest is set aside."""
-        found, end = self._value_end()
-        written: list[str] = []
-        self.position, status = self.given.read(self.text, self.position, end, bool(found) or self.final, written)
-        if status == "broken" or (found and status == "more"):
-            written.append(self.given.closing())
-        self.out.arguments(self._plain("".join(written)))
-        if status != "more" or found:
-            self.phase = "members"
-            self.given.reset()
-            if found and not self.text[self.position : found.start()].strip():
-                self._end_value(found)
-            return True
-        return False
-
-    def _plain(self, text: str) -> str:
-        """The text of a value: in it, tokens are what they spell."""
-        return self.alphabet.plain(text)
-
-    def _trimmed(self, start: int, end: int) -> str:
-        if self.spec.trims_newline and end > start and self.text[end - 1] == "\n":
-            end -= 1
-        return self.text[start:end]
-
-    def _end_value(self, found: re.Match[str]) -> None:
-        self.position = found.end() if found.group() in self.spec.value_closers else found.start()
-        self.phase = "members"
 
     def between(self) -> bool:
         """Phase: in a region, after a call; what is no tag is text."""
@@ -345,13 +213,6 @@ class TaggedMachine(ToolMachine):
         elif self.phase == "nested":
             self.out.arguments(self.given.closing())
         self._end_call()
-
-    def _cut_value(self) -> None:
-        """Write a value that the end cuts off, if what there is of it is of its type."""
-        text = self._plain(self.held).strip()
-        if text and ("s" in self.letters or not to_json(text, self.letters).startswith('"') or text.startswith('"')):
-            self.writer.member(to_json(text, self.letters))
-        self.held = ""
 
 
 def _attribute(tag: str) -> str:
