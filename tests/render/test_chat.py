@@ -344,3 +344,54 @@ def test_server_defaults_for_template_kwargs_can_be_overridden(server: Server) -
 
 def test_generation_config_vllm_means_no_defaults(server: Server) -> None:
     assert render(with_settings(server, generation_config="vllm"))["sampling_params"]["temperature"] == 1.0
+
+
+GRAMMAR = {"type": "grammar", "grammar": {"syntax": "regex", "definition": "[a-z]+"}}
+CUSTOM: dict[str, Any] = {"type": "custom", "custom": {"name": "shell", "description": "Runs.", "format": GRAMMAR}}
+WEATHER: dict[str, Any] = {"type": "function", "function": {"name": "get_weather", "strict": False}}
+
+
+def chat(**body: Any) -> ChatCompletionRequest:
+    return parse(ChatCompletionRequest, {"messages": [{"role": "user", "content": "x"}], **body})
+
+
+def test_custom_tools_are_functions_of_one_string() -> None:
+    request = chat(tools=[CUSTOM, WEATHER], tool_choice={"type": "custom", "custom": {"name": "shell"}})
+    custom, weather = request.tool_dicts() or ()
+
+    assert request.named_tool == "shell"
+    assert custom["function"]["description"] == "Runs.\n\nThe input must match this regex grammar:\n[a-z]+"
+    assert list(custom["function"]["parameters"]["properties"]) == ["input"]
+    assert weather["function"]["strict"] is False
+
+
+def test_allowed_tools_are_shown_alone() -> None:
+    allowed = {"mode": "required", "tools": [{"type": "function", "function": {"name": "get_weather"}}]}
+    request = chat(tools=[CUSTOM, WEATHER], tool_choice={"type": "allowed_tools", "allowed_tools": allowed})
+
+    assert [tool["function"]["name"] for tool in request.tool_dicts() or ()] == ["get_weather"]
+    assert request.choice() == "required"
+    with pytest.raises(BadRequest) as caught:
+        chat(tools=[CUSTOM], tool_choice={"type": "allowed_tools", "allowed_tools": allowed})
+    assert caught.value.param == "tool_choice"
+
+
+def test_calls_of_the_history_in_every_form() -> None:
+    calls: list[dict[str, Any]] = [
+        {"id": "a", "type": "function", "function": {"name": "f", "arguments": {"city": "Köln"}}},
+        {"id": "b", "type": "custom", "custom": {"name": "shell", "input": "ls"}},
+    ]
+    message = chat(messages=[{"role": "assistant", "tool_calls": calls}]).messages[0]
+
+    assert [call["function"] for call in message["tool_calls"]] == [
+        {"name": "f", "arguments": '{"city": "Köln"}'},
+        {"name": "shell", "arguments": '{"input": "ls"}'},
+    ]
+
+
+@pytest.mark.parametrize("name", ["guided_json", "guided_regex", "guided_choice", "guided_grammar"])
+def test_constraints_of_old_are_refused_by_name(name: str) -> None:
+    with pytest.raises(BadRequest, match="structured_outputs") as caught:
+        chat(**{name: "x"})
+    assert caught.value.param == name
+    assert chat(**{name: None}).structured_outputs is None

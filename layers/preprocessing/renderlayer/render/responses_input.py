@@ -10,9 +10,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from renderlayer.render.responses_tools import CUSTOM_INPUT, joined
+from renderlayer.render.responses_tools import joined
 from renderlayer.wire._remarks import remark
 from renderlayer.wire.chat import check_message
+from renderlayer.wire.chat_tools import CUSTOM_INPUT
 from renderlayer.wire.responses_input import is_message
 
 Item = dict[str, Any]

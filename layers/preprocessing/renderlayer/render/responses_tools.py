@@ -8,18 +8,11 @@ from typing import Any
 from renderlayer.errors import BadRequest
 from renderlayer.wire._remarks import remark
 from renderlayer.wire.chat import ChatTool, FunctionDefinition, NamedFunction, NamedToolChoice, ToolChoice
+from renderlayer.wire.chat_tools import CUSTOM_PARAMETERS, custom_description
 from renderlayer.wire.responses import NAMED, ResponsesRequest
 
 # A namespaced function is known to the model by one name.
 _JOINT = "__"
-CUSTOM_INPUT = "input"
-# What the model sees of a custom tool: a function of one string.
-_CUSTOM_PARAMETERS = {
-    "type": "object",
-    "properties": {CUSTOM_INPUT: {"type": "string", "description": "The freeform text payload for this tool."}},
-    "required": [CUSTOM_INPUT],
-    "additionalProperties": False,
-}
 
 
 @dataclass(frozen=True)
@@ -81,22 +74,12 @@ def _add(out: ToolSet, tool: dict[str, Any], namespace: str | None) -> None:
     name = joined(tool["name"], namespace)
     definition = FunctionDefinition(
         name=name,
-        description=_described(tool),
-        parameters=_CUSTOM_PARAMETERS if custom else tool.get("parameters"),
+        description=custom_description(name, tool.get("description"), tool.get("format") if custom else None),
+        parameters=CUSTOM_PARAMETERS if custom else tool.get("parameters"),
         strict=None if custom else tool.get("strict"),
     )
     out.tools.append(ChatTool(function=definition))
     out.origins[name] = Origin(tool["name"], namespace, custom)
-
-
-def _described(tool: dict[str, Any]) -> str | None:
-    """The description; a grammar that a custom tool's input follows is added, since no engine is bound to it."""
-    form = tool.get("format") if tool["type"] == "custom" else None
-    if not form or form.get("type") != "grammar":
-        return tool.get("description")
-    remark(f"the grammar of the tool {tool['name'][:40]!r} is a hint in its description, not a constraint")
-    hint = f"The input must match this {form.get('syntax', '')} grammar:\n{form.get('definition', '')}"
-    return f"{tool['description']}\n\n{hint}" if tool.get("description") else hint
 
 
 def _allow(out: ToolSet, entries: list[dict[str, Any]]) -> None:

@@ -97,6 +97,7 @@ class SamplingFields(MediaFields):
             return data
         if data.get("stream_options") and not data.get("stream"):
             raise BadRequest("Stream options can only be defined when `stream=True`.", "stream_options")
+        _check_removed(data)
         check_number(data, "prompt_logprobs")
         prompt_logprobs = data.get("prompt_logprobs")
         if prompt_logprobs is not None:
@@ -130,3 +131,14 @@ def check_number(data: dict[str, Any], name: str) -> None:
     value = data.get(name)
     if value is not None and not isinstance(value, (int, float)):
         raise BadRequest(f"`{name}` must be an integer.", name, value)
+
+
+# Fields that engines of old had, and the field of `structured_outputs` that stands for each.
+_REMOVED = {f"guided_{kind}": kind for kind in ("json", "regex", "choice", "grammar", "whitespace_pattern")}
+
+
+def _check_removed(data: dict[str, Any]) -> None:
+    """Refuse constraints that would be ignored: an answer of any form would come back for one of a certain form."""
+    for name in _REMOVED.keys() & data.keys():
+        if data[name] is not None:
+            raise BadRequest(f"`{name}` is gone: use `structured_outputs: {{{_REMOVED[name]!r}: …}}`.", name)

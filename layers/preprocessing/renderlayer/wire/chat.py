@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, model_validator
 from renderlayer.errors import BadRequest
 from renderlayer.wire._base import Body, DictOf, ListOf, parse_at, refused
 from renderlayer.wire._sampling import MediaOptions, SamplingFields, check_number
+from renderlayer.wire.chat_tools import needs_functions, plain_call, with_functions
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -60,6 +61,8 @@ ToolChoice = Literal["none", "auto", "required"] | NamedToolChoice | None
 
 def _readable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for index, message in enumerate(messages):
+        if isinstance(calls := message.get("tool_calls"), list):
+            message["tool_calls"] = [plain_call(call) for call in calls]
         check_message(index, message)
     return messages
 
@@ -98,6 +101,8 @@ class ChatCompletionRequest(SamplingFields):
         if data.get("add_generation_prompt") and data.get("continue_final_message"):
             raise BadRequest("Cannot set both `continue_final_message` and `add_generation_prompt` to True.")
         _check_logprobs(data)
+        if needs_functions(data):
+            data = with_functions(data)
         return {**data, "tool_choice": _tool_choice(data)} if _needs_choice(data) else data
 
     @property
