@@ -4,17 +4,21 @@ from __future__ import annotations
 
 RECORDINGS = {
     "DeepseekVLV2ForCausalLM": "fam-deepseek-vl2",
+    "DotsOCRForCausalLM": "fam-dots-ocr",
     "Gemma3ForConditionalGeneration": "tiny-gemma3",
     "Gemma4ForConditionalGeneration": "fam-gemma4",
     "Glm4vForConditionalGeneration": "fam-glm4.1v",
     "Glm4vMoeForConditionalGeneration": "fam-glm4.5v",
+    "GlmOcrForConditionalGeneration": "fam-glm-ocr",
     "Idefics3ForConditionalGeneration": "fam-idefics3",
     "InternVLForConditionalGeneration": "fam-internvl-hf",
+    "LightOnOCRForConditionalGeneration": "fam-lightonocr",
     "Llama4ForConditionalGeneration": "fam-llama4",
     "LlavaForConditionalGeneration": "fam-llava1.5",
     "LlavaNextForConditionalGeneration": "fam-llava-next",
     "LlavaOnevisionForConditionalGeneration": "fam-llava-onevision",
     "Mistral3ForConditionalGeneration": "fam-mistral3",
+    "PaddleOCRVLForConditionalGeneration": "fam-paddleocr-vl",
     "Qwen2AudioForConditionalGeneration": "fam-qwen2-audio",
     "Qwen2VLForConditionalGeneration": "fam-qwen2-vl",
     "Qwen2_5_VLForConditionalGeneration": "tiny-qwen2.5-vl",
@@ -24,7 +28,7 @@ RECORDINGS = {
     "SmolVLMForConditionalGeneration": "fam-smolvlm2",
 }
 """Architecture → a set of recorded exchanges."""
-MORE_RECORDINGS = ("fam-pixtral-hf", "fam-glm4.6v")
+MORE_RECORDINGS = ("fam-glm4.6v", "fam-pixtral-hf")
 """Of architectures that have a set already."""
 ALIKE = {"Qwen3_5MoeForConditionalGeneration": "Qwen3_5ForConditionalGeneration"}
 """Architecture → another one, whose processor is the same in the reference."""

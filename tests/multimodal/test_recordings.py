@@ -13,6 +13,7 @@ import pytest
 
 from renderlayer import multimodal
 from renderlayer.errors import RenderLayerError
+from renderlayer.http.engine_flags import add_engine_flags
 from renderlayer.settings import Settings, add_flags
 from tests.multimodal.recorded import FolderModel, cases, media, ranges_fault
 
@@ -67,6 +68,7 @@ def render(model: Any, settings: Settings, case: dict[str, Any]) -> tuple[int, d
 def settings_of(case: dict[str, Any]) -> Settings:
     parser = argparse.ArgumentParser()
     add_flags(parser)
+    add_engine_flags(parser)
     return Settings.from_arguments(parser.parse_args(case["server_args"][3:]), Settings())
 
 

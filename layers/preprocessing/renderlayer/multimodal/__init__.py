@@ -96,7 +96,7 @@ def check_counts(model: Model, settings: Settings, items: Sequence[MediaItem]) -
             _check_rendered(model, modality)
     if family is None:
         raise not_multimodal(settings)
-    limits.check_counts(family.modalities, settings, items)
+    limits.check_counts(family.modalities, settings, items, family.item_limits)
 
 
 def _check_rendered(model: Model, modality: str) -> None:

@@ -71,13 +71,20 @@ class Clip:
         return replace(self, indices=positions, frames=lambda: _picked(self.frames(), positions))
 
 
-def open_clip(data: bytes, options: Mapping[str, Any], sample: Sample, most: int = Settings.max_image_pixels) -> Clip:
+def open_clip(
+    data: bytes,
+    options: Mapping[str, Any],
+    sample: Sample,
+    most: int = Settings.max_image_pixels,
+    backend: str = "opencv",
+) -> Clip:
     """Open a container and choose frames.
 
     Args:
         options: `media_io_kwargs.video`.
         sample: the family's choice of frames.
         most: pixels that a frame may have.
+        backend: what the reference calls the reader; it enters the hash.
 
     Raises:
         BadRequest: no container that is taken, no video in it, or one that is too large.
@@ -100,7 +107,7 @@ def open_clip(data: bytes, options: Mapping[str, Any], sample: Sample, most: int
         "total_num_frames": source.frames,
         "fps": source.fps,
         "duration": source.duration,
-        "video_backend": "opencv",
+        "video_backend": backend,
         "frames_indices": indices,
         "do_sample_frames": len(indices) == source.frames,
     }

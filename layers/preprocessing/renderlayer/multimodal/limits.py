@@ -14,11 +14,14 @@ _DEFAULT_COUNT = 999
 _EMBEDS_OFF = "You must set `--enable-mm-embeds` to input `{0}_embeds`"
 
 
-def check_counts(modalities: Sequence[str], settings: Settings, items: Sequence[MediaItem]) -> None:
+def check_counts(
+    modalities: Sequence[str], settings: Settings, items: Sequence[MediaItem], most_taken: Mapping[str, int]
+) -> None:
     """Refuse modalities that the model lacks, more items than configured, and embeds that are not enabled.
 
     Args:
         modalities: what the model's family can take.
+        most_taken: modality → most items that it takes, whatever is configured.
 
     Raises:
         BadRequest: param is the modality where a count is exceeded.
@@ -26,7 +29,8 @@ def check_counts(modalities: Sequence[str], settings: Settings, items: Sequence[
     counts: Counter[str] = Counter()
     for item in items:
         counts[item.modality] += 1
-        most = count_limit(modalities, settings.limit_mm_per_prompt, item.modality)
+        configured = count_limit(modalities, settings.limit_mm_per_prompt, item.modality)
+        most = min(configured, most_taken.get(item.modality, configured))
         if counts[item.modality] > most:
             hint = " Set `--limit-mm-per-prompt` to increase this limit if the model supports it." if most else ""
             raise BadRequest(f"At most {most} {item.modality}(s) may be provided in one prompt.{hint}", item.modality)

@@ -83,7 +83,7 @@ def _video(content: Content, io_kwargs: IOKwargs, family: Family, settings: Sett
     if content.media_type == FRAME_LIST:
         clip = open_frames(content.data, options, ImageIO.parse(io_kwargs.get("image", {})), settings.max_image_pixels)
     else:
-        clip = open_clip(content.data, options, family.sample, settings.max_image_pixels)
+        clip = open_clip(content.data, options, family.sample, settings.max_image_pixels, family.video_backend)
     return Medium(clip, (_video_data(clip), clip.metadata), clip.decoded_bytes)
 
 

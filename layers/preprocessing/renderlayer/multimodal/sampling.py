@@ -13,6 +13,9 @@ from renderlayer.errors import BadRequest
 FPS, LEAST, MOST = 2, 4, 768
 _FASTEST = 30  # frames a second
 _FRAMES = 32
+LONGEST = 300  # seconds of a video that is sampled at its rate
+_LONGEST_COUNTED, _MOST_BY_LENGTH = 2400, 640
+_RATES = ((30, 3.0), (300, 1.0), (_LONGEST_COUNTED, 0.5))  # up to so many seconds → frames a second
 _BLOCK = 8  # floats that a vector holds in the reference's `arange`; it works on two vectors at a time
 
 
@@ -53,6 +56,50 @@ def by_rate_in_pairs(source: Source, options: Mapping[str, Any]) -> list[int]:
     return [min(index, source.frames - 1) for index in steps(source.frames, source.frames / count)]
 
 
+def by_seconds(source: Source, fps: float, longest: float) -> list[int]:
+    """`fps` frames a second, each the first behind its time; evenly in videos longer than `longest` (GLM-4.1V)."""
+    last = source.frames - 1
+    duration = source.duration or (round(last / source.fps) + 1 if source.fps > 0 else 0)
+    if duration <= longest:
+        times = [index * source.fps / fps for index in range(math.floor(duration * fps))]
+    elif (count := int(longest * fps)) >= source.frames:
+        return list(range(source.frames))
+    else:
+        step = duration / (count - 1)
+        times = [*(index * step * source.fps for index in range(count - 1)), duration * source.fps]
+    return sorted({min(last, math.ceil(time)) for time in times})
+
+
+def by_length(source: Source, temporal: int) -> list[int]:
+    """3 frames a second or, in longer videos, fewer; `temporal` times as many, at most 640 (GLM-4.6V)."""
+    total = source.frames
+    duration = source.duration or (round((total - 1) / source.fps) + 1 if source.fps > 0 else 0)
+    counted = min(duration, _LONGEST_COUNTED)
+    rate = next(rate for limit, rate in _RATES if counted <= limit)
+    count = min(int(counted * rate * temporal), _MOST_BY_LENGTH)
+    chosen = spread(total, count, whole=True) if total < count else _in_time(source, 1 / (temporal * rate), duration)
+    if len(chosen) < count:
+        first, last = (chosen[0], chosen[-1]) if chosen else (0, max(total - 1, 0))
+        chosen = [first + offset for offset in spread(last - first + 1, count, whole=True)]
+    elif len(chosen) > count:
+        chosen = spread(total, count, whole=True)
+    return list(dict.fromkeys(chosen))
+
+
+def _in_time(source: Source, step: float, duration: float) -> list[int]:
+    """The first frame at or behind each multiple of `step` seconds, up to the last full second."""
+    frame_seconds = 1 / source.fps if source.fps > 0 else 0
+    chosen: list[int] = []
+    due = 0.0
+    for index in range(source.frames):
+        if index * frame_seconds >= due:
+            due += step
+            chosen.append(index)
+            if due >= int(duration):
+                break
+    return chosen
+
+
 def _rate(source: Source) -> float:
     if source.fps <= 0:
         raise BadRequest("Failed to load video: its frame rate is variable or unknown")
@@ -61,8 +108,8 @@ def _rate(source: Source) -> float:
 
 def spread(total: int, count: int, whole: bool = False) -> list[int]:
     """`count` positions from 0 to total − 1 at equal distances, cut (`whole`) or rounded to integers."""
-    if count == 1:
-        return [0]
+    if count <= 1:
+        return [0] * count
     step = (total - 1) / (count - 1)
     exact = [*(index * step for index in range(count - 1)), float(total - 1)]
     return [int(position) if whole else round(position) for position in exact]

@@ -113,8 +113,10 @@ class Family(Protocol):
 
     modalities: Sequence[str]
     gaps: Mapping[str, str]  # modality → how far from the reference's; what is not named equals it to the last bit
+    item_limits: Mapping[str, int]  # modality → most items that the model takes in a prompt, where there is a limit
     portable: bool  # whether payloads are the same bytes with and without torch
     sampling_rate: int  # of audio, in Hz
+    video_backend: str  # the reference's reader of videos, which their hashes name
 
     def placeholder(self, modality: str, ordinal: int) -> str:
         """The text that stands for the item in templates of the string format; `ordinal` counts from 1."""
@@ -163,8 +165,10 @@ class Plain:
     """What most families have in common."""
 
     gaps: Mapping[str, str] = {}
+    item_limits: Mapping[str, int] = {}
     portable = True
     sampling_rate = 16_000
+    video_backend = "opencv"
 
     embeds_token: int | None = None
 

@@ -24,12 +24,15 @@ class Mistral3(Plain):
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.image = facts.token("[IMG]", "image_token_index", "image_token_id")
-        self.row_end = facts.token("[IMG_BREAK]")
-        self.end = facts.token("[IMG_END]")
+        self.row_end, self.end = self.ends(facts)
         tower = facts.config.get("vision_config", {})
         patch = facts.processor.get("patch_size") or tower.get("patch_size", 16)
         merge = facts.processor.get("spatial_merge_size") or facts.config.get("spatial_merge_size", 1)
         self.step = int(patch) * int(merge)
+
+    def ends(self, facts: Facts) -> tuple[int, int]:
+        """The tokens behind a row and behind the last one."""
+        return facts.token("[IMG_BREAK]"), facts.token("[IMG_END]")
 
     def placeholder(self, modality: str, ordinal: int) -> str:
         return "[IMG]"

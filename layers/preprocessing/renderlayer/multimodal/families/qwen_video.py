@@ -9,7 +9,6 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal import sampling
 from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.base import Facts, Options, Plan, options
-from renderlayer.multimodal.families.defaults import BICUBIC
 from renderlayer.multimodal.families.qwen_vl import QwenVL
 from renderlayer.multimodal.families.sizes import Size, pixel_range, raised, snapped
 from renderlayer.multimodal.sampling import Source
@@ -55,12 +54,10 @@ class Qwen2VL(QwenVL):
 
         def fields() -> Fields:
             from renderlayer.multimodal.pixels.arrays import patch_rows
-            from renderlayer.multimodal.pixels.resize import FILTERS, resize
 
-            method = FILTERS[int(chosen.get("resample", BICUBIC))]
-            planes = [resize(frame, height, width, method) for frame in clip.frames()]
+            rows = patch_rows(self.frames(clip.frames(), (height, width), chosen), patch, merge, temporal)
             return {
-                "pixel_values_videos": Field(patch_rows(planes, patch, merge, temporal), "flat"),
+                "pixel_values_videos": Field(rows, "flat"),
                 **metadata,
             }
 

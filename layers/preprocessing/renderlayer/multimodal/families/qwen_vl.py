@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Embeds, Facts, Options, Plain, Plan, options
-from renderlayer.multimodal.families.defaults import BICUBIC
+from renderlayer.multimodal.families.defaults import BICUBIC, COMMON
 from renderlayer.multimodal.families.sizes import Size, pixel_range, snapped
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
@@ -20,6 +20,7 @@ class QwenVL(Plain):
 
     modalities: tuple[str, ...] = ("image",)
     timed: tuple[str, ...] = ()  # modalities whose replacement tells times
+    normalised = False  # whether pixels are normalised here; else they are bytes, which the engine normalises
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -45,15 +46,26 @@ class QwenVL(Plain):
 
         def fields() -> Fields:
             from renderlayer.multimodal.pixels.arrays import patch_rows
-            from renderlayer.multimodal.pixels.resize import FILTERS, resize
             from renderlayer.multimodal.pixels.stills import raster
 
-            planes = resize(raster(picture), height, width, FILTERS[int(chosen.get("resample", BICUBIC))])
-            rows = patch_rows([planes], patch, merge, temporal)
+            rows = patch_rows(self.frames([raster(picture)], (height, width), chosen), patch, merge, temporal)
             return {"pixel_values": Field(rows, "flat"), "image_grid_thw": grid}
 
         tokens = (height // patch) * (width // patch) // merge**2
         return Plan([self.image_pad] * tokens, {"image_grid_thw": grid}, fields)
+
+    def frames(self, images: Iterable[Any], size: Size, chosen: Options) -> list[Any]:
+        """Planes (channels, height, width) of the images at their new size: bytes, or bit patterns of bfloat16."""
+        from renderlayer.multimodal.pixels.resize import FILTERS, resize
+
+        method = FILTERS[int(chosen.get("resample", BICUBIC))]
+        planes = [resize(image, *size, method) for image in images]
+        if not self.normalised:
+            return planes
+        from renderlayer.multimodal.pixels.stills import Recipe, lookup, tables
+
+        table = tables(Recipe.of({**COMMON, **chosen}), 3)
+        return [lookup(each, table) for each in planes]
 
     def plan_embeds(self, modality: str, embeds: Embeds) -> Plan:
         """Embeddings come with their grid, from which the engine derives positions."""

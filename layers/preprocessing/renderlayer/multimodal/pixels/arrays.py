@@ -12,21 +12,26 @@ from renderlayer.multimodal.tensor import Deferred, Tensor
 Planes = NDArray[np.uint8]  # (channels, height, width)
 
 
-def patch_rows(frames: Sequence[Planes], patch: int, merge: int, temporal: int) -> Tensor:
+def patch_rows(
+    frames: Sequence[NDArray[np.uint8] | NDArray[np.uint16]], patch: int, merge: int, temporal: int
+) -> Tensor:
     """Cut frames of one size into rows for encoders of the Qwen-VL kind.
 
     Args:
-        frames: one image, or the frames of a video; the last is repeated to fill a group of `temporal`.
+        frames: one image, or the frames of a video, as bytes or as the bit patterns of bfloat16; the last is repeated
+            to fill a group of `temporal`.
         patch: edge of a patch in pixels; height and width are multiples of patch · merge.
         merge: edge in patches of the squares whose patches stand together.
 
     Returns:
-        (groups · grid height · grid width, channels · temporal · patch²) uint8; the rows of a square are adjacent.
+        (groups · grid height · grid width, channels · temporal · patch²) uint8 or bfloat16; the rows of a square are
+        adjacent.
     """
+    width_of_number = frames[0].itemsize
     channels, height, width = frames[0].shape
     groups = -(-len(frames) // temporal)
     down, across = height // (patch * merge), width // (patch * merge)
-    run = np.dtype((np.void, patch))  # a patch's line moves as one element
+    run = np.dtype((np.void, patch * width_of_number))  # a patch's line moves as one element
     shape = (groups * down * merge * across * merge, channels * temporal * patch * patch)
 
     def write(out: memoryview) -> None:
@@ -36,7 +41,8 @@ def patch_rows(frames: Sequence[Planes], patch: int, merge: int, temporal: int) 
             lines = planes.view(run).reshape(channels, down, merge, patch, across, merge)
             rows[index // temporal, ..., index % temporal, :] = lines.transpose(1, 4, 2, 5, 0, 3)
 
-    return Tensor("uint8", shape, Deferred(shape[0] * shape[1], write))
+    dtype = "uint8" if width_of_number == 1 else "bfloat16"
+    return Tensor(dtype, shape, Deferred(shape[0] * shape[1] * width_of_number, write))
 
 
 def bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
