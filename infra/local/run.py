@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from infra.generate import smollm2
 from renderlayer.bundle import open_model
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     with (
         started("engine", "infra.generate", model, name, arguments.engine_port) as ready_engine,
         started("gateway", "infra.local", model, name, arguments.port, "--engine-url", engine) as ready_gateway,
-        httpx.Client(timeout=ANSWER_SECONDS) as client,
+        httpx2.Client(timeout=ANSWER_SECONDS) as client,
     ):
         ready_gateway()
         ready_engine()
@@ -79,7 +79,7 @@ def started(title: str, module: str, model: str, name: str, port: int, *flags: s
             _stop(child)
 
 
-def chat(client: httpx.Client, gateway: str, engine: str, name: str, question: str) -> str:
+def chat(client: httpx2.Client, gateway: str, engine: str, name: str, question: str) -> str:
     """Ask one question in three steps and print what passes; the answer's text."""
     request = {"model": name, "messages": [{"role": "user", "content": question}], "max_tokens": 64, "temperature": 0}
     rendered = _post(client, f"{gateway}/v1/chat/completions/render", request)
@@ -97,7 +97,7 @@ def chat(client: httpx.Client, gateway: str, engine: str, name: str, question: s
     return answer
 
 
-def _post(client: httpx.Client, url: str, body: Any) -> Any:
+def _post(client: httpx2.Client, url: str, body: Any) -> Any:
     response = client.post(url, json=body)
     if response.is_error:
         raise ConfigurationError(f"{url} answered {response.status_code}: {response.text}")
@@ -114,10 +114,10 @@ def _wait_until_ready(title: str, child: subprocess.Popen[bytes], url: str, log:
         else:
             raise ConfigurationError(f"the {title} did not start:\n{log.read_text()[-2000:]}")
         try:
-            if httpx.get(url).is_success:
+            if httpx2.get(url).is_success:
                 _say(f"{title} ready after {time.monotonic() - began:.1f} s")
                 return
-        except httpx.TransportError:
+        except httpx2.TransportError:
             continue
     raise ConfigurationError(f"the {title} was not ready after {READY_SECONDS} s (log: {log})")
 

@@ -21,6 +21,7 @@ from renderlayer.pipeline.engine import EngineError
 from renderlayer.references.address import Address
 from renderlayer.render.server import Server
 from tests.multimodal.images import encoded, picture
+from tests.pipeline.loop import read, wait
 from tests.references.conftest import faulty, faulty_store, place, s3, s3_url, store, vision, vision_folder
 from tests.references.embedded import connector, engine, one_thread, url_of
 from tests.references.test_engine import FIRST, SECOND, render
@@ -45,21 +46,21 @@ def roles(vision_folder: Path, server: Server) -> Iterator[Roles]:
 def test_the_same_answer_as_one_engine(server: Server, roles: Roles) -> None:
     for urls in ((FIRST, SECOND), (FIRST, FIRST)):
         rendered = render(server, "reference", *urls)
-        whole = roles.encode.generate(rendered)["choices"]
-        answer = disaggregated(rendered, roles)
+        whole = wait(roles.encode.generate(rendered))["choices"]
+        answer = wait(disaggregated(rendered, roles))
         assert isinstance(answer, dict)
         assert answer["choices"] == whole
-        events = disaggregated({**rendered, "stream": True}, roles)
+        events = wait(disaggregated({**rendered, "stream": True}, roles))
         assert not isinstance(events, dict)
-        tokens = [token for event in events for choice in event["choices"] for token in choice["token_ids"]]
+        tokens = [token for event in read(events) for choice in event["choices"] for token in choice["token_ids"]]
         assert tokens == whole[0]["token_ids"]
 
 
 def test_text_needs_no_encoding(server: Server, roles: Roles) -> None:
     rendered = render(server, "reference")
-    answer = disaggregated(rendered, roles)
+    answer = wait(disaggregated(rendered, roles))
     assert isinstance(answer, dict)
-    assert answer["choices"] == roles.decode.generate(rendered)["choices"]
+    assert answer["choices"] == wait(roles.decode.generate(rendered))["choices"]
 
 
 def test_what_each_engine_is_sent(server: Server) -> None:
@@ -101,14 +102,14 @@ def test_metadata_alone_is_refused(server: Server, roles: Roles) -> None:
     rendered = render(server, "reference", FIRST)
     rendered["features"]["kwargs_data"] = None
     with pytest.raises(EngineError, match="metadata-only multimodal items require ec_transfer_params"):
-        roles.prefill.generate(rendered)
+        wait(roles.prefill.generate(rendered))
     with pytest.raises(BadRequest, match=r"features\.kwargs_data\.image\[0\] is needed"):
-        disaggregated(rendered, roles)
+        wait(disaggregated(rendered, roles))
 
 
 def test_an_engine_without_a_connector(server: Server, roles: Roles) -> None:
     with pytest.raises(BadGateway, match="encoder-cache connector"):
-        disaggregated(render(server, "reference", FIRST), Roles(roles.decode, roles.prefill, roles.decode))
+        wait(disaggregated(render(server, "reference", FIRST), Roles(roles.decode, roles.prefill, roles.decode)))
 
 
 @pytest.mark.parametrize(
@@ -117,12 +118,12 @@ def test_an_engine_without_a_connector(server: Server, roles: Roles) -> None:
 def test_embeddings_that_cannot_be_loaded(server: Server, roles: Roles, s3: Any, uri: str, status: int) -> None:
     rendered = render(server, "reference", FIRST)
     (request,) = encode_requests(rendered)
-    ((mm_hash, coordinates),) = roles.encode.generate(request)["ec_transfer_params"].items()
+    ((mm_hash, coordinates),) = wait(roles.encode.generate(request))["ec_transfer_params"].items()
     address = Address.parse(coordinates["uri"])
     s3.delete_object(Bucket=address.bucket, Key=address.key)
     told = {mm_hash: {**coordinates, "uri": uri.format(gone=address)}}
     with pytest.raises(EngineError) as caught:
-        roles.prefill.generate(prefill_request(rendered, told))
+        wait(roles.prefill.generate(prefill_request(rendered, told)))
     assert caught.value.status == status
 
 
@@ -130,23 +131,23 @@ def test_the_prefill_engine_sees_no_pixels(server: Server, roles: Roles, s3: Any
     """The payload is deleted once it is encoded."""
     rendered = render(server, "reference", FIRST)
     (request,) = encode_requests(rendered)
-    coordinates = roles.encode.generate(request)["ec_transfer_params"]
+    coordinates = wait(roles.encode.generate(request))["ec_transfer_params"]
     payload = Address.parse(rendered["features"]["kwargs_data"]["image"][0])
     s3.delete_object(Bucket=payload.bucket, Key=payload.key)
-    answer = roles.decode.generate(decode_request(rendered, coordinates, None))
-    assert answer["choices"] == roles.encode.generate(render(server, "tensors", FIRST))["choices"]
+    answer = wait(roles.decode.generate(decode_request(rendered, coordinates, None)))
+    assert answer["choices"] == wait(roles.encode.generate(render(server, "tensors", FIRST)))["choices"]
 
 
 def test_some_images_encoded_elsewhere_and_some_here(server: Server, roles: Roles) -> None:
     rendered = render(server, "reference", FIRST, SECOND)
-    whole = roles.encode.generate(rendered)["choices"]
-    coordinates = roles.encode.generate(encode_requests(rendered)[1])["ec_transfer_params"]
+    whole = wait(roles.encode.generate(rendered))["choices"]
+    coordinates = wait(roles.encode.generate(encode_requests(rendered)[1]))["ec_transfer_params"]
     mixed = {**rendered, "ec_transfer_params": coordinates}
     mixed["features"] = {
         **rendered["features"],
         "kwargs_data": {"image": [rendered["features"]["kwargs_data"]["image"][0], None]},
     }
-    assert roles.decode.generate(mixed)["choices"] == whole
+    assert wait(roles.decode.generate(mixed))["choices"] == whole
 
 
 def test_the_example_of_the_readme(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -19,6 +19,7 @@ from renderlayer.pipeline.messages import complete_messages
 from renderlayer.pipeline.responses import complete_responses
 from renderlayer.render.server import Server
 from tests.derender.engine import choice, encoded, events, response, split
+from tests.pipeline.loop import wait
 
 SAID = "Hello there, good day!"
 BODIES = {
@@ -32,25 +33,25 @@ def engine(server: Server) -> Iterator[Engine]:
     """An engine on the wire that always says the same."""
     tokens = encoded(server, SAID)
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         asked = json.loads(request.content)
         if not asked["stream"]:
-            return httpx.Response(200, json=response(choice(tokens)))
+            return httpx2.Response(200, json=response(choice(tokens)))
         told = b"".join([*map(sse.event, events(split(tokens, [1, 2, 3]))), sse.DONE])
-        return httpx.Response(200, content=told)
+        return httpx2.Response(200, content=told)
 
-    client = Engine("http://engine", transport=httpx.MockTransport(answer))
+    client = Engine("http://engine", transport=httpx2.MockTransport(answer))
     yield client
-    client.close()
+    wait(client.aclose())
 
 
 def test_whole_answers(server: Server, engine: Engine) -> None:
-    answer = complete_responses(BODIES["/v1/responses"], server, engine)
+    answer = wait(complete_responses(BODIES["/v1/responses"], server, engine))
     assert isinstance(answer, dict)
     assert answer["output"][0]["content"][0]["text"] == SAID
     assert answer["id"].startswith("resp_")
     assert answer["usage"]["output_tokens"] == len(encoded(server, SAID))
-    message = complete_messages(BODIES["/v1/messages"], server, engine, "given")
+    message = wait(complete_messages(BODIES["/v1/messages"], server, engine, "given"))
     assert isinstance(message, dict)
     assert (message["content"][0]["text"], message["id"]) == (SAID, "msg_given")
 
@@ -58,7 +59,7 @@ def test_whole_answers(server: Server, engine: Engine) -> None:
 def test_an_error_of_the_request(server: Server, engine: Engine) -> None:
     for complete, path in ((complete_responses, "/v1/responses"), (complete_messages, "/v1/messages")):
         with pytest.raises(NotFound):
-            complete({**BODIES[path], "model": "other"}, server, engine)
+            wait(complete({**BODIES[path], "model": "other"}, server, engine))
 
 
 @pytest.mark.parametrize("path", BODIES)
@@ -79,11 +80,11 @@ def test_streams_of_named_events(server: Server, engine: Engine, path: str) -> N
 @pytest.mark.parametrize("path", BODIES)
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_engine_that_is_busy_is_an_ordinary_error(server: Server, path: str, stream: bool) -> None:
-    busy = Engine("http://engine", transport=httpx.MockTransport(lambda request: httpx.Response(503)))
+    busy = Engine("http://engine", transport=httpx2.MockTransport(lambda request: httpx2.Response(503)))
     answer = client_of(server, busy).post(path, json={**BODIES[path], "stream": stream})
     assert answer.status_code == Unavailable.status
-    busy.close()
+    wait(busy.aclose())
 
 
 def client_of(server: Server, engine: Engine) -> Any:
-    return TestClient(Application(server.settings, complete_endpoints(server, engine)))
+    return TestClient(Application(server.settings, waiting=complete_endpoints(server, engine)))

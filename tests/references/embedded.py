@@ -13,6 +13,7 @@ import torch
 from renderlayer.pipeline.engine import Engine as Client
 from renderlayer.references import ResolveReferences
 from renderlayer.render.server import Server
+from tests.pipeline.loop import wait
 from tests.references.servers import served
 
 
@@ -35,13 +36,13 @@ def engine(folder: Path, server: Server, **options: Any) -> Iterator[Client]:
         with served(app) as url:
             client = Client(url)
             yield client
-            client.close()
+            wait(client.aclose())
         running.close()
 
 
 def url_of(client: Client) -> str:
     """Where the engine of a client listens."""
-    return str(client._client.base_url)
+    return client.url
 
 
 def connector(role: str) -> dict[str, Any]:

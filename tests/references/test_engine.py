@@ -16,6 +16,7 @@ from renderlayer.render.server import Server
 from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
 from tests.multimodal.images import data_url, encoded, picture
+from tests.pipeline.loop import read, wait
 from tests.references.embedded import engine, one_thread
 
 __all__ = ["one_thread"]
@@ -50,13 +51,13 @@ def render(server: Server, payload: str, *urls: str) -> dict[str, Any]:
 
 
 def test_the_same_answer_as_inline(server: Server, client: Engine) -> None:
-    inline = client.generate(render(server, "tensors", FIRST, SECOND))["choices"]
+    inline = wait(client.generate(render(server, "tensors", FIRST, SECOND)))["choices"]
     referenced = render(server, "reference", FIRST, SECOND)
-    assert client.generate(referenced)["choices"] == inline
-    assert client.generate(claims(referenced, server.settings, server.model))["choices"] == inline
-    events = [choice for event in client.stream(referenced) for choice in event["choices"]]
+    assert wait(client.generate(referenced))["choices"] == inline
+    assert wait(client.generate(claims(referenced, server.settings, server.model)))["choices"] == inline
+    events = [choice for event in read(client.stream(referenced)) for choice in event["choices"]]
     assert [token for choice in events for token in choice["token_ids"]] == inline[0]["token_ids"]
-    assert client.generate(render(server, "reference", SECOND, FIRST))["choices"] != inline
+    assert wait(client.generate(render(server, "reference", SECOND, FIRST)))["choices"] != inline
 
 
 def test_a_payload_that_is_gone(server: Server, client: Engine, s3: Any) -> None:
@@ -64,6 +65,6 @@ def test_a_payload_that_is_gone(server: Server, client: Engine, s3: Any) -> None
     address = Address.parse(rendered["features"]["kwargs_data"]["image"][0])
     s3.delete_object(Bucket=address.bucket, Key=address.key)
     with pytest.raises(EngineError, match="Render again") as caught:
-        client.generate(rendered)
+        wait(client.generate(rendered))
     assert (caught.value.status, caught.value.param) == (424, "features.kwargs_data.image[0]")
-    assert client.generate(render(server, "reference", FIRST))["choices"]
+    assert wait(client.generate(render(server, "reference", FIRST)))["choices"]

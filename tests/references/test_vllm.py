@@ -16,6 +16,7 @@ import pytest
 from renderlayer.pipeline.engine import Engine, EngineError
 from renderlayer.references.address import Address
 from renderlayer.render.server import Server
+from tests.pipeline.loop import wait
 from tests.references.test_engine import FIRST, SECOND, render
 
 pytestmark = pytest.mark.skipif(
@@ -49,7 +50,7 @@ def client(vision_folder: Path, server: Server, tmp_path: Path) -> Iterator[Engi
             _wait_until_ready(process, probe_client, log)
         running = Engine(f"http://127.0.0.1:{port}")
         yield running
-        running.close()
+        wait(running.aclose())
     finally:
         process.terminate()
         process.wait(60)
@@ -71,8 +72,8 @@ def _wait_until_ready(process: subprocess.Popen[bytes], client: httpx.Client, lo
 
 
 def test_the_same_answer_as_inline(server: Server, client: Engine) -> None:
-    inline = client.generate(render(server, "tensors", FIRST, SECOND))["choices"]
-    assert client.generate(render(server, "reference", FIRST, SECOND))["choices"] == inline
+    inline = wait(client.generate(render(server, "tensors", FIRST, SECOND)))["choices"]
+    assert wait(client.generate(render(server, "reference", FIRST, SECOND)))["choices"] == inline
 
 
 def test_a_payload_that_is_gone(server: Server, client: Engine) -> None:
@@ -80,5 +81,5 @@ def test_a_payload_that_is_gone(server: Server, client: Engine) -> None:
     address = Address.parse(rendered["features"]["kwargs_data"]["image"][0])
     rendered["features"]["kwargs_data"]["image"][0] = str(Address(address.bucket, address.prefix, "f", "gone"))
     with pytest.raises(EngineError) as caught:
-        client.generate(rendered)
+        wait(client.generate(rendered))
     assert caught.value.status == 424

@@ -10,6 +10,7 @@
     ├── PayloadTooLarge           413  PayloadTooLargeError
     ├── Unprocessable             422  UnprocessableEntityError   (media that could not be fetched)
     ├── FailedDependency          424  FailedDependencyError      (a reference whose object is gone: render again)
+    ├── TooManyRequests           429  TooManyRequestsError       (try again; carries Retry-After)
     ├── NotImplementedHere        501  NotImplementedError
     ├── BadGateway                502  BadGatewayError            (the engine answered something that is not the wire)
     └── Unavailable               503  ServiceUnavailableError    (try again; carries Retry-After)
@@ -119,6 +120,21 @@ class Unprocessable(RenderLayerError):
 class FailedDependency(RenderLayerError):
     status = 424
     type = "FailedDependencyError"
+
+
+class TooManyRequests(RenderLayerError):
+    """More than the server takes at a time.
+
+    Args:
+        retry_after: seconds after which a new attempt makes sense; sent as the Retry-After header.
+    """
+
+    status = 429
+    type = "TooManyRequestsError"
+
+    def __init__(self, message: str, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class NotImplementedHere(RenderLayerError):

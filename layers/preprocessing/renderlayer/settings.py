@@ -121,6 +121,9 @@ class Settings:
     engine_api_key: str = _row("", "key that the generate service asks for")
     engine_api_key_secret: str = _row("", "ARN of the secret that holds this key")
     stream_url: str = _row("", "URL of the same front door without a limit of time, which 504s name")
+    max_waiting_answers: int = _row(
+        1_000, "most answers that wait for the engine at a time; more get 429; 0: no limit", "int", least=0
+    )
 
     batch_bucket: str = _row("", "bucket of files and batches")
     batch_split_queue: str = _row("", "URL of the queue that starts and continues the splitting of files")
@@ -140,6 +143,9 @@ class Settings:
     )
     max_n_sequences: int = _row(16_384, "largest n, and most choices a derender body", "int", least=1)
     max_completion_prompts: int = _row(1_024, "most prompts a completion request", "int", least=1)
+    send_timeout: float = _row(
+        60.0, "seconds after which a client that takes nothing of its answer is cut off; 0: never", "float", least=0
+    )
     template_seconds: float = _row(
         2.0, "processor time of a template that came in a request, in seconds", "float", least=0.01
     )

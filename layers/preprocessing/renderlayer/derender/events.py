@@ -86,47 +86,71 @@ class EventStream:
         return out
 
 
-def told(events: Iterable[Any], begin: Callable[[GenerateChunk], EventStream]) -> Iterator[Named]:
+class Telling:
     """A whole stream of the engine, told.
 
+    An error of the engine, or one that is found after the first event was told, is told as the API tells errors, and
+    ends the stream.
+
     Args:
-        events: decoded events of the engine.
-        begin: makes the stream of the first of them.
-
-    Yields:
-        The API's events. An error of the engine, or one that is found after the first event was told, is told as the
-        API tells errors, and ends the stream.
-
-    Raises:
-        RenderLayerError: something is wrong before anything was told.
+        begin: makes the stream of the engine's first event.
     """
-    stream: EventStream | None = None
-    rest = iter(events)
-    while stream is None or not stream.ended:
+
+    def __init__(self, begin: Callable[[GenerateChunk], EventStream]) -> None:
+        self._begin = begin
+        self._stream: EventStream | None = None
+        self.ended = False
+
+    def step(self, event: Any) -> list[Named]:
+        """The API's events for a decoded event of the engine.
+
+        Raises:
+            RenderLayerError: something is wrong before anything was told.
+        """
+        if self.ended:
+            return []
         try:
-            chunk = _next(rest)
-            stream = stream or begin(chunk)
-            out = stream.step(chunk)
+            if isinstance(event, dict) and "error" in event:
+                raise _EngineError(event["error"])
+            chunk = parse_at(GenerateChunk, event, "generate_chunk")
+            self._stream = self._stream or self._begin(chunk)
+            out = self._stream.step(chunk)
         except RenderLayerError as error:
-            if stream is None or not stream.begun:
-                raise
-            yield stream.teller.failed(error.body()["error"])
-            return
+            return self.failed(error)
+        self.ended = self._stream.ended
+        return out
+
+    def end(self) -> list[Named]:
+        """What follows when the engine's stream has ended: nothing, unless the answer has not."""
+        return [] if self.ended else self.failed(BadGateway("The engine's stream ended before the answer did."))
+
+    def failed(self, error: RenderLayerError) -> list[Named]:
+        """The event for an error that ends the stream.
+
+        Raises:
+            RenderLayerError: the error, where nothing was told before it.
+        """
+        if self._stream is None or not self._stream.begun:
+            raise error
+        if self.ended:
+            return []
+        self.ended = True
+        return [self._stream.teller.failed(error.body()["error"])]
+
+
+def told(events: Iterable[Any], telling: Telling) -> Iterator[Named]:
+    """The API's events for all events of the engine, up to the end of the answer; errors as in `Telling`."""
+    rest = iter(events)
+    while not telling.ended:
+        try:
+            event = next(rest)
+        except StopIteration:
+            out = telling.end()
+        except RenderLayerError as error:
+            out = telling.failed(error)
+        else:
+            out = telling.step(event)
         yield from out
-
-
-def _next(events: Iterator[Any]) -> GenerateChunk:
-    """The next event of the engine.
-
-    Raises:
-        RenderLayerError: it reports an error, is not the engine's wire, or is missing.
-    """
-    event = next(events, None)
-    if event is None:
-        raise BadGateway("The engine's stream ended before the answer did.")
-    if isinstance(event, dict) and "error" in event:
-        raise _EngineError(event["error"])
-    return parse_at(GenerateChunk, event, "generate_chunk")
 
 
 class _EngineError(RenderLayerError):

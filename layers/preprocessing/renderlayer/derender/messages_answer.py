@@ -8,7 +8,7 @@ from typing import Any
 from renderlayer.derender.blocks import Kind
 from renderlayer.derender.event_calls import chunk_answer, first_chunk, reopened, whole_answer
 from renderlayer.derender.event_state import resumed
-from renderlayer.derender.events import EventStream, Named, told
+from renderlayer.derender.events import EventStream, Named, Telling, told
 from renderlayer.derender.messages_events import MessagesTeller, content_of, message, stop, usage
 from renderlayer.derender.responses_items import GENERATE_PREFIX
 from renderlayer.errors import BadRequest
@@ -68,9 +68,14 @@ def stream_messages(events: Iterable[Any], server: Server) -> Iterator[Named]:
         ValidationFailed, NotFound, BadRequest: what is wrong before the first event is told.
     """
     rest = iter(events)
-    body = parse(MessagesPreamble, next(rest, {}))
+    return told(rest, tell_messages(next(rest, {}), server))
+
+
+def tell_messages(preamble: Any, server: Server) -> Telling:
+    """Begin to derender a stream whose events come one by one; arguments and errors are those of `stream_messages`."""
+    body = parse(MessagesPreamble, preamble)
     server.check_name(body.model)
-    return told(rest, lambda chunk: message_stream(body, chunk, server))
+    return Telling(lambda chunk: message_stream(body, chunk, server))
 
 
 def message_stream(body: MessagesPreamble, chunk: GenerateChunk, server: Server) -> EventStream:

@@ -8,7 +8,7 @@ from typing import Any
 from renderlayer.derender.answers import now
 from renderlayer.derender.event_calls import chunk_answer, first_chunk, reopened, whole_answer
 from renderlayer.derender.event_state import resumed
-from renderlayer.derender.events import EventStream, Named, told
+from renderlayer.derender.events import EventStream, Named, Telling, told
 from renderlayer.derender.responses_events import ResponsesTeller
 from renderlayer.derender.responses_items import Head, checked_output
 from renderlayer.render.responses_request import chat_request
@@ -63,9 +63,14 @@ def stream_responses(events: Iterable[Any], server: Server) -> Iterator[Named]:
         ValidationFailed, NotFound, BadRequest: what is wrong before the first event is told.
     """
     rest = iter(events)
-    body = parse(ResponsesPreamble, next(rest, {}))
+    return told(rest, tell_responses(next(rest, {}), server))
+
+
+def tell_responses(preamble: Any, server: Server) -> Telling:
+    """Begin to derender a stream whose events come one by one; arguments and errors are those of `stream_responses`."""
+    body = parse(ResponsesPreamble, preamble)
     server.check_name(body.model)
-    return told(rest, lambda chunk: response_stream(body, chunk, server))
+    return Telling(lambda chunk: response_stream(body, chunk, server))
 
 
 def response_stream(body: ResponsesPreamble, chunk: GenerateChunk, server: Server) -> EventStream:

@@ -1,11 +1,19 @@
-"""A uvicorn server that says when it answers, and where."""
+"""A uvicorn server that says when it answers and where, and cuts off clients that stop reading."""
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.h11_impl import H11Protocol as Protocol
+else:
+    Protocol = AutoHTTPProtocol
 
 
 class AnnouncingServer(uvicorn.Server):
@@ -33,3 +41,31 @@ class AnnouncingServer(uvicorn.Server):
         if self._stopping is not None:
             self._stopping()
         await super().shutdown(sockets)
+
+
+def impatient(seconds: float) -> type[asyncio.Protocol]:
+    """uvicorn's protocol, which drops a connection whose client takes nothing for so many seconds; 0: never."""
+    if not seconds:
+        return AutoHTTPProtocol
+
+    class ImpatientProtocol(Protocol):
+        _stalled: asyncio.TimerHandle | None = None
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._stalled = self.loop.call_later(seconds, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._forget()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            self._forget()
+
+        def _forget(self) -> None:
+            if self._stalled is not None:
+                self._stalled.cancel()
+                self._stalled = None
+
+    return ImpatientProtocol

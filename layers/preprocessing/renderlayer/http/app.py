@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -31,6 +31,9 @@ from renderlayer.settings import Settings
 from renderlayer.wire._json import dumped, dumped_fast
 from renderlayer.wire._remarks import HEADER, header_value, remarks
 
+if TYPE_CHECKING:
+    from renderlayer.pipeline import Engine
+
 REFERENCE_VERSION = "0.33.0"
 PARTS = ("render", "derender", "complete")
 
@@ -51,15 +54,18 @@ def create_app(
     settings = settings or Settings.from_environment()
     server = server or Server.open(settings)
     endpoints = {route.path: _endpoint(route, server) for route in ROUTES if route.part in parts}
+    front_door: dict[str, Endpoint] = {}
+    engine = None
     if "complete" in parts and settings.engine_url:
         from renderlayer.http.complete import complete_endpoints
         from renderlayer.pipeline import Engine
         from renderlayer.secrets.secret import engine_key
 
-        endpoints |= complete_endpoints(server, Engine(settings.engine_url, engine_key(settings)))
-    app = Application(settings, endpoints)
+        engine = Engine(settings.engine_url, engine_key(settings))
+        front_door = complete_endpoints(server, engine)
+    app = Application(settings, endpoints, front_door)
     app.state.server = server
-    _add_status_routes(app, server)
+    _add_status_routes(app, server, engine)
     return app
 
 
@@ -100,8 +106,14 @@ def _endpoint(route: Route, server: Server) -> Endpoint:
     return endpoint
 
 
-def _add_status_routes(app: FastAPI, server: Server) -> None:
+def _add_status_routes(app: FastAPI, server: Server, engine: Engine | None) -> None:
     async def health() -> Response:
+        return Response(status_code=200)
+
+    async def ready() -> Response:
+        """Answers 503 while calls do not get through to the engine, where there is one."""
+        if engine is not None:
+            await engine.check()
         return Response(status_code=200)
 
     async def load() -> dict[str, int]:
@@ -114,6 +126,7 @@ def _add_status_routes(app: FastAPI, server: Server) -> None:
         return {"object": "list", "data": [model_card(name, server) for name in server.names]}
 
     app.add_api_route("/health", health, methods=["GET"])
+    app.add_api_route("/readyz", ready, methods=["GET"])
     app.add_api_route("/ping", health, methods=["GET"])
     app.add_api_route("/ping", health, methods=["POST"])
     app.add_api_route("/load", load, methods=["GET"])

@@ -37,12 +37,19 @@ class Application(FastAPI):
     Args:
         settings: whose keys are asked for, and whether request ids are echoed.
         endpoints: what answers a POST, by path.
+        waiting: those that wait for an engine, and so need an event loop everywhere.
     """
 
-    def __init__(self, settings: Settings, endpoints: Mapping[str, Endpoint] | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        endpoints: Mapping[str, Endpoint] | None = None,
+        waiting: Mapping[str, Endpoint] | None = None,
+    ) -> None:
         docs = offline_docs(TITLE)
         super().__init__(title=TITLE, version=__version__, routes=docs, docs_url=None if docs else DOCS, redoc_url=None)
-        self._endpoints = endpoints or {}
+        self._waiting = waiting or {}
+        self._endpoints = {**(endpoints or {}), **self._waiting}
         for path, endpoint in self._endpoints.items():
             self.add_api_route(path, endpoint, methods=["POST"])
         for foreseen in FORESEEN:
@@ -68,7 +75,11 @@ class Application(FastAPI):
         """The endpoint that a request is for; None leaves it to FastAPI's routes."""
         if scope["type"] != "http" or scope["method"] != "POST":
             return None
-        return self._endpoints.get(scope["path"].removeprefix(scope.get("root_path", "")))
+        return self._endpoints.get(_route_path(scope))
+
+    def needs_loop(self, scope: Scope) -> bool:
+        """Whether a request cannot be answered on the spot: it waits for an engine, or FastAPI routes it."""
+        return self.endpoint(scope) is None or _route_path(scope) in self._waiting
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = self.endpoint(scope)
@@ -80,6 +91,10 @@ class Application(FastAPI):
         except FORESEEN as error:
             response = _answer_to(error, scope["path"])
         await response(scope, receive, send)
+
+
+def _route_path(scope: Scope) -> str:
+    return str(scope["path"].removeprefix(scope.get("root_path", "")))
 
 
 async def _on_error(request: Request, error: Exception) -> Response:

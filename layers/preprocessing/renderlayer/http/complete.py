@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,59 +11,79 @@ from starlette.responses import Response
 from renderlayer.http.application import Endpoint
 from renderlayer.http.body import decoded, header, json_response, read_body, require_json
 from renderlayer.http.counts import count_tokens
-from renderlayer.http.streams import event_stream
-from renderlayer.http.threads import aside
-from renderlayer.pipeline import complete_chat, complete_completion
+from renderlayer.http.disconnect import Disconnected, NoAnswer, while_connected
+from renderlayer.http.streams import EventStream
+from renderlayer.http.threads import aside_of
+from renderlayer.http.waiting import Waiting
+from renderlayer.pipeline.chat import PendingChat
+from renderlayer.pipeline.completion import PendingCompletion
 from renderlayer.pipeline.engine import Engine
-from renderlayer.pipeline.messages import complete_messages
-from renderlayer.pipeline.responses import complete_responses
+from renderlayer.pipeline.messages import pending_messages
+from renderlayer.pipeline.pending import Begin, chunks, generated
+from renderlayer.pipeline.responses import pending_responses
 from renderlayer.render.server import Server
 from renderlayer.wire._json import dumped
 
-# (decoded body, server, engine, X-Request-Id header) -> answer, or its chunks
-Complete = Callable[[Any, Server, Engine, str | None], dict[str, Any] | Iterator[dict[str, Any]]]
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class FrontDoor:
     """One endpoint; `named_events`: its stream's values are {"event": name, "data": …}, and no [DONE] follows them."""
 
-    complete: Complete
+    begin: Begin
     named_events: bool = False
 
 
 PATHS: dict[str, FrontDoor] = {
-    "/v1/chat/completions": FrontDoor(complete_chat),
-    "/v1/completions": FrontDoor(complete_completion),
-    "/v1/responses": FrontDoor(complete_responses, named_events=True),
-    "/v1/messages": FrontDoor(complete_messages, named_events=True),
+    "/v1/chat/completions": FrontDoor(PendingChat),
+    "/v1/completions": FrontDoor(PendingCompletion),
+    "/v1/responses": FrontDoor(pending_responses, named_events=True),
+    "/v1/messages": FrontDoor(pending_messages, named_events=True),
 }
 
 
 def complete_endpoints(server: Server, engine: Engine) -> dict[str, Endpoint]:
     """The front door, by path; answers come from `engine`."""
-    return {path: _endpoint(door, server, engine) for path, door in PATHS.items()}
+    waiting = Waiting(server.settings.max_waiting_answers)
+    return {path: _endpoint(door, server, engine, waiting) for path, door in PATHS.items()}
 
 
-def _endpoint(door: FrontDoor, server: Server, engine: Engine) -> Endpoint:
+def _endpoint(door: FrontDoor, server: Server, engine: Engine, waiting: Waiting) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         require_json(request.scope)
-        body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
+        waiting.enter()
+        response: Response | None = None
+        try:
+            body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
+            response = await while_connected(request.receive, answer(request, body))
+        except Disconnected:
+            return NoAnswer()
+        finally:
+            if not isinstance(response, EventStream):  # which goes on
+                waiting.leave()
+        return response
+
+    async def answer(request: Request, body: bytes) -> Response:
+        aside = aside_of(request.scope)
         header_id = header(request.scope, b"x-request-id")
-        answer = await aside(request.scope, lambda: _first(door.complete(decoded(body), server, engine, header_id)))
-        if isinstance(answer, dict):
+        pending = await aside(lambda: door.begin(decoded(body), server, header_id))
+        if pending.stream:
+            told = chunks(pending, engine, aside=aside)
+            try:
+                # what fails before the first chunk is an ordinary error
+                first = [chunk] if (chunk := await anext(told, None)) is not None else []
+                return EventStream(first, told, door.named_events, waiting.leave)
+            except BaseException:
+                await told.aclose()
+                raise
+        answers = await generated(pending, engine)
+
+        def whole() -> bytes:
+            answer = pending.whole(answers)
             count_tokens(request.scope, answer)
-            return json_response(dumped(answer))
-        return event_stream(request.scope, *answer, named=door.named_events)
+            return dumped(answer)
+
+        return json_response(await aside(whole))
 
     return endpoint
-
-
-def _first(
-    answer: dict[str, Any] | Iterator[dict[str, Any]],
-) -> dict[str, Any] | tuple[list[dict[str, Any]], Iterator[dict[str, Any]]]:
-    """Wait for the first chunk of a stream, so that what fails before it is an ordinary error."""
-    if isinstance(answer, dict):
-        return answer
-    first = next(answer, None)
-    return ([] if first is None else [first]), answer

@@ -77,10 +77,10 @@ class LambdaHandler(Mangum):
         answer = Collected()
         work = self._work(scope, Exchange(body, answer))
         with self._ending(context):
-            if self._direct and self._direct.endpoint(scope):
-                finish(work)
-            else:
+            if self._direct is None or self._direct.needs_loop(scope):
                 THREAD.loop.run(work)
+            else:
+                finish(work)
         return host({"status": answer.status, "headers": answer.headers, "body": answer.body})
 
     def stream(self, event: dict[str, Any], context: Any, answer: Sink) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from renderlayer.batch.lines import LineError
 from renderlayer.batch.running import Endpoint
 from renderlayer.batch.setup import worker
 from renderlayer.batch.work import Worker
-from renderlayer.http.complete import PATHS, Complete
+from renderlayer.http.complete import PATHS
 from renderlayer.http.routes import ROUTES, Route
 from renderlayer.pipeline.engine import Engine
+from renderlayer.pipeline.pending import Begin, generated
 from renderlayer.render.server import Server
 from renderlayer.secrets.secret import engine_key
 from renderlayer.settings import Settings
+
+T = TypeVar("T")
 
 
 def endpoints(server: Server, engine: Engine | None) -> dict[str, Endpoint]:
@@ -23,7 +28,7 @@ def endpoints(server: Server, engine: Engine | None) -> dict[str, Endpoint]:
     routes = {route.path: Endpoint(_routed(route, server), waits=False) for route in ROUTES}
     if engine is None:
         return routes
-    doors = {path: Endpoint(_completed(door.complete, server, engine), waits=True) for path, door in PATHS.items()}
+    doors = {path: Endpoint(_completed(door.begin, server, engine), waits=True) for path, door in PATHS.items()}
     return routes | doors
 
 
@@ -43,10 +48,28 @@ def _routed(route: Route, server: Server) -> Callable[[Any, str], Any]:
     return lambda body, request_id: route.work(body, server, request_id)
 
 
-def _completed(complete: Complete, server: Server, engine: Engine) -> Callable[[Any, str], Any]:
+def _completed(begin: Begin, server: Server, engine: Engine) -> Callable[[Any, str], Any]:
     def answer(body: Any, request_id: str) -> Any:
         if body.get("stream"):
             raise LineError("invalid_body", "stream is not supported in a batch.")
-        return complete(body, server, engine, request_id)
+        pending = begin(body, server, request_id)
+        return pending.whole(_loop().submit(generated(pending, engine)))
 
     return answer
+
+
+class _Loop:
+    """An event loop in a thread of its own, in which the lines of a batch wait for the engine together."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="engine", daemon=True).start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait in the calling thread for what is done in the loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+@cache
+def _loop() -> _Loop:
+    return _Loop()

@@ -21,6 +21,7 @@ KEEP_ALIVE = 120
 """Seconds that an idle connection is kept: longer than the 90 s of the pools of the routers that call."""
 GRACE = 10
 """Seconds that requests under way get to finish after a signal to stop."""
+SEND_TIMEOUT = Settings().send_timeout
 LONG_TEXT = 2048
 """Characters from which fastokens is the faster one; it takes a second and 150 MB to load, which a function has not."""
 LARGEST_HEADERS = 4 << 20
@@ -73,13 +74,22 @@ def main(arguments: argparse.Namespace) -> None:
         from renderlayer.http.page import PageMiddleware
 
         served = PageMiddleware(app, app.state.server.model.vocabulary, app.keys)
-    run(Contain(UnderPrefix(served, settings.root_path)), arguments.host, arguments.port, f"serving {settings.model}")
+    served = Contain(UnderPrefix(served, settings.root_path))
+    run(served, arguments.host, arguments.port, f"serving {settings.model}", send_timeout=settings.send_timeout)
 
 
-def run(app: ASGIApp, host: str, port: int, doing: str, stopping: Callable[[], None] | None = None) -> None:
+def run(
+    app: ASGIApp,
+    host: str,
+    port: int,
+    doing: str,
+    stopping: Callable[[], None] | None = None,
+    send_timeout: float = SEND_TIMEOUT,
+) -> None:
     """Serve `app` and print one line once it answers; returns after a graceful stop.
 
     Args:
+        send_timeout: seconds after which a client that takes nothing of its answer is cut off; 0: never.
         stopping: called once the server was told to stop, before it waits for the requests under way.
 
     Raises:
@@ -88,11 +98,12 @@ def run(app: ASGIApp, host: str, port: int, doing: str, stopping: Callable[[], N
     try:
         import uvicorn
 
-        from renderlayer.http.announce import AnnouncingServer
+        from renderlayer.http.announce import AnnouncingServer, impatient
     except ImportError as error:
         raise ConfigurationError("Serving needs uvicorn: pip install 'renderlayer[serve]'") from error
     config = uvicorn.Config(
         app,
+        http=impatient(send_timeout),
         host=host,
         port=port,
         lifespan="off",

@@ -2,20 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing
+from itertools import islice
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Scope
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from renderlayer.derender import sse
 from renderlayer.errors import RenderLayerError
 from renderlayer.http.body import EVENT_STREAM, read_body
+from renderlayer.http.disconnect import Disconnected, while_connected
 from renderlayer.http.routes import StreamWork
-from renderlayer.http.threads import aside, collected
+from renderlayer.http.threads import in_function
 from renderlayer.render.server import Server
+
+Json = dict[str, Any]
+AT_A_TIME = 32
+"""Events of a body that are derendered in one turn of a worker thread."""
+
+
+class EventStream(Response):
+    """Sends events as they come, and closes where they come from: when they end, fail, or the client leaves.
+
+    Args:
+        first: events that are there already.
+        rest: those that follow.
+        named: whether they are {"event": name, "data": …}; else they are plain ones, and [DONE] follows them.
+        ended: called in the end, whatever it was.
+
+    Raises:
+        BadRequest: JSON cannot hold one of the first events.
+    """
+
+    media_type = EVENT_STREAM
+
+    def __init__(
+        self,
+        first: list[Json],
+        rest: AsyncGenerator[Json],
+        named: bool = False,
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._write = _named if named else sse.event
+        self._first = [self._write(event) for event in first]
+        self._rest = rest
+        self._last = b"" if named else sse.DONE
+        self._ended = ended
+        self.background = None
+        self.status_code = 200
+        self.init_headers()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            async with aclosing(self._rest):
+                await while_connected(receive, self._send(send))
+        except Disconnected:
+            return
+        finally:
+            self._ended()
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        for part in self._first:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        try:
+            async with aclosing(self._rest):
+                async for event in self._rest:
+                    await send({"type": "http.response.body", "body": self._write(event), "more_body": True})
+        except RenderLayerError as error:
+            await send({"type": "http.response.body", "body": sse.event(error.body()), "more_body": True})
+        await send({"type": "http.response.body", "body": self._last})
 
 
 async def derendered_stream(request: Request, work: StreamWork, server: Server, named_events: bool = False) -> Response:
@@ -25,33 +85,44 @@ async def derendered_stream(request: Request, work: StreamWork, server: Server, 
     """
     body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
     answer = work(sse.values([body]), server)
-    first = await aside(request.scope, lambda: next(answer, None))
-    return event_stream(request.scope, [] if first is None else [first], answer, named=named_events)
+    if in_function(request.scope):  # whose answer is collected anyway
+        return Response(_collected(answer, named_events), media_type=EVENT_STREAM)
+    first, error = await run_in_threadpool(_take, answer, 1)
+    if error is not None:
+        raise error
+    return EventStream(first, _by_turns(answer), named_events)
 
 
-def event_stream(scope: Scope, first: Iterable[Any], rest: Iterator[Any], named: bool = False) -> Response:
-    """A response of `first` and then `rest`, as events under their names, or as plain ones closed by [DONE].
-
-    A server sends each event when it is there. A function's answer is collected anyway.
-
-    Raises:
-        BadRequest: JSON cannot hold one of the first events.
-    """
-    write = _named if named else sse.event
-    parts = chain([write(value) for value in first], map(_named, rest) if named else _until_done(rest))
-    if collected(scope):
-        return Response(b"".join(parts), media_type=EVENT_STREAM)
-    return StreamingResponse(parts, media_type=EVENT_STREAM)
+async def _by_turns(answer: Iterator[Json]) -> AsyncGenerator[Json]:
+    """Events that cost processor time, some in each turn of a worker thread; an error follows those before it."""
+    while True:
+        taken, error = await run_in_threadpool(_take, answer)
+        for event in taken:
+            yield event
+        if error is not None:
+            raise error
+        if not taken:
+            return
 
 
-def _named(event: Any) -> bytes:
-    return sse.event(event["data"], event["event"])
-
-
-def _until_done(values: Iterator[Any]) -> Iterator[bytes]:
+def _take(answer: Iterator[Json], most: int = AT_A_TIME) -> tuple[list[Json], RenderLayerError | None]:
+    taken: list[Json] = []
     try:
-        for value in values:
-            yield sse.event(value)
+        taken.extend(islice(answer, most))
     except RenderLayerError as error:
-        yield sse.event(error.body())
-    yield sse.DONE
+        return taken, error
+    return taken, None
+
+
+def _collected(events: Iterator[Json], named: bool) -> bytes:
+    write = _named if named else sse.event
+    parts = [write(event) for event in islice(events, 1)]
+    try:
+        parts.extend(write(event) for event in events)
+    except RenderLayerError as error:
+        parts.append(sse.event(error.body()))
+    return b"".join([*parts, b"" if named else sse.DONE])
+
+
+def _named(event: Mapping[str, Any]) -> bytes:
+    return sse.event(event["data"], event["event"])

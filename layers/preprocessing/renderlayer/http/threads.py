@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Scope
@@ -11,18 +11,20 @@ from starlette.types import Scope
 T = TypeVar("T")
 STREAMED = "renderlayer.streamed"
 """Set in the scope of a request whose answer a function's runtime sends while it is made."""
+SHARED = "renderlayer.shared"
+"""Set in the scope of a request that a host serves among others, though it came as a function's event."""
 
 
 def in_function(scope: Scope) -> bool:
     """Whether a Lambda function serves the request: one at a time."""
-    return "aws.event" in scope
-
-
-def collected(scope: Scope) -> bool:
-    """Whether the answer is collected before it is sent, so that sending it in parts would only cost time."""
-    return in_function(scope) and STREAMED not in scope
+    return "aws.event" in scope and SHARED not in scope
 
 
 async def aside(scope: Scope, work: Callable[[], T]) -> T:
     """Do work that takes a while without keeping a server's other requests waiting; a function has no others."""
     return work() if in_function(scope) else await run_in_threadpool(work)
+
+
+def aside_of(scope: Scope) -> Callable[[Callable[[], Any]], Awaitable[Any]]:
+    """`aside` for one request."""
+    return lambda work: aside(scope, work)

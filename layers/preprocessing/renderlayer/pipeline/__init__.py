@@ -1,7 +1,7 @@
 """render → generate → derender against an engine: the whole of an OpenAI endpoint.
 
 engine = Engine("http://engine:8000")
-complete_chat({"messages": [{"role": "user", "content": "Hello"}]}, server, engine)
+await complete_chat({"messages": [{"role": "user", "content": "Hello"}]}, server, engine)
 """
 
 from renderlayer.pipeline.chat import complete_chat

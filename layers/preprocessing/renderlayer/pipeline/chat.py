@@ -2,57 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
-from typing import Any
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, NoReturn
 
 from renderlayer.derender import ChatStream, derender_chat
+from renderlayer.errors import RenderLayerError
 from renderlayer.pipeline.engine import Engine
+from renderlayer.pipeline.pending import Json, complete
 from renderlayer.render.chat import render_chat
 from renderlayer.render.server import Server
 from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
 
-Json = dict[str, Any]
 
-
-def complete_chat(body: Any, server: Server, engine: Engine, header_id: str | None = None) -> Json | Iterator[Json]:
+async def complete_chat(
+    body: Any, server: Server, engine: Engine, header_id: str | None = None, timeout: float | None = None
+) -> Json | AsyncGenerator[Json]:
     """Answer a chat request.
 
     Args:
         body: the decoded JSON body.
         header_id: value of the X-Request-Id header.
+        timeout: seconds that the engine may take in all.
 
     Returns:
-        A chat completion; for `"stream": true` its chunks, which come as the engine writes. Closing the iterator
-        stops the engine.
+        A chat completion; for `"stream": true` its chunks, which come as the engine writes. Closing the iterator, and
+        cancelling the call, stops the engine.
 
     Raises:
         ValidationFailed, BadRequest, NotFound, Unprocessable: as rendering does.
         EngineError, Unavailable, BadGateway: as the engine's client does; while streaming from the iterator.
     """
-    request = parse(ChatCompletionRequest, body)
-    rendered = render_chat(request, server, header_id)
-    if request.stream:
-        return _chunks(request, rendered, server, engine)
-    answer = derender_chat(
-        {
-            "model": request.model,
-            "generate_response": engine.generate(rendered),
-            "prompt_tokens": len(rendered["token_ids"]),
-            "prompt_token_ids": rendered["token_ids"],
-            "chat_request": body,
-        },
-        server,
-    )
-    return {**answer, "id": rendered["request_id"]}
+    return await complete(PendingChat(body, server, header_id), engine, timeout)
 
 
-def _chunks(request: ChatCompletionRequest, rendered: Json, server: Server, engine: Engine) -> Iterator[Json]:
-    token_ids = rendered["token_ids"]
-    stream = ChatStream(server, request, model=request.model, prompt_token_ids=token_ids, prompt_tokens=len(token_ids))
-    with closing(engine.stream(rendered)) as events:
-        for event in events:
-            chunk = stream.step(event)
-            if chunk is not None:
-                yield {**chunk, "id": rendered["request_id"]}
+class PendingChat:
+    """A chat request, rendered; arguments and errors are those of `complete_chat`."""
+
+    def __init__(self, body: Any, server: Server, header_id: str | None = None) -> None:
+        self._body = body
+        self._server = server
+        self._request = parse(ChatCompletionRequest, body)
+        self.prompts = [render_chat(self._request, server, header_id)]
+        self.stream = bool(self._request.stream)
+        self._id = {"id": self.prompts[0]["request_id"]}
+        self._prompt = self.prompts[0]["token_ids"]
+        self._stream: ChatStream | None = None
+
+    def whole(self, generated: Sequence[Json]) -> Json:
+        answer = derender_chat(
+            {
+                "model": self._request.model,
+                "generate_response": generated[0],
+                "prompt_tokens": len(self._prompt),
+                "prompt_token_ids": self._prompt,
+                "chat_request": self._body,
+            },
+            self._server,
+        )
+        return {**answer, **self._id}
+
+    def step(self, prompt: int, event: Json) -> list[Json]:
+        if self._stream is None:
+            self._stream = ChatStream(
+                self._server,
+                self._request,
+                model=self._request.model,
+                prompt_token_ids=self._prompt,
+                prompt_tokens=len(self._prompt),
+            )
+        chunk = self._stream.step(event)
+        return [] if chunk is None else [{**chunk, **self._id}]
+
+    def end(self) -> list[Json]:
+        return []
+
+    def failed(self, error: RenderLayerError) -> NoReturn:
+        raise error

@@ -2,48 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from queue import SimpleQueue
-from threading import Event
-from typing import Any
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, NoReturn
 
 from renderlayer.derender import CompletionStream, derender_completion
 from renderlayer.errors import RenderLayerError
 from renderlayer.pipeline.engine import Engine
+from renderlayer.pipeline.pending import Json, complete
 from renderlayer.render.completion import render_completion
 from renderlayer.render.server import Server
 from renderlayer.wire._base import parse
 from renderlayer.wire.completion import CompletionRequest
 
-Json = dict[str, Any]
-CONCURRENCY = 16
-"""Prompts of one request that are with the engine at a time."""
 
-
-def complete_completion(
-    body: Any, server: Server, engine: Engine, header_id: str | None = None
-) -> Json | Iterator[Json]:
+async def complete_completion(
+    body: Any, server: Server, engine: Engine, header_id: str | None = None, timeout: float | None = None
+) -> Json | AsyncGenerator[Json]:
     """Answer a completion request; arguments, result and errors as for `complete_chat`."""
-    request = parse(CompletionRequest, body)
-    rendered = render_completion(request, server, header_id)
-    shown_id = _stem(rendered)
-    if request.stream:
-        return ({**chunk, "id": shown_id} for chunk in _chunks(request, rendered, server, engine))
-    with ThreadPoolExecutor(min(CONCURRENCY, len(rendered)), thread_name_prefix="prompt") as pool:
-        responses = list(pool.map(engine.generate, rendered))
-    answer = derender_completion(
-        {
-            "model": request.model,
-            "generate_responses": responses,
-            "prompt_tokens": [len(prompt["token_ids"]) for prompt in rendered],
-            "prompt_token_ids": [prompt["token_ids"] for prompt in rendered],
-            "completion_request": body,
-        },
-        server,
-    )
-    return {**answer, "id": shown_id}
+    return await complete(PendingCompletion(body, server, header_id), engine, timeout)
+
+
+class PendingCompletion:
+    """A completion request, its prompts rendered.
+
+    In a stream, a prompt's choices are numbered behind those of the prompts before it, and the closing usages of the
+    prompts are added up into one, which closes the whole.
+    """
+
+    def __init__(self, body: Any, server: Server, header_id: str | None = None) -> None:
+        self._body = body
+        self._server = server
+        self._request = parse(CompletionRequest, body)
+        self.prompts = render_completion(self._request, server, header_id)
+        self.stream = bool(self._request.stream)
+        self._id = {"id": _stem(self.prompts)}
+        self._streams: dict[int, CompletionStream] = {}
+        self._closing: Json | None = None
+
+    def whole(self, generated: Sequence[Json]) -> Json:
+        answer = derender_completion(
+            {
+                "model": self._request.model,
+                "generate_responses": list(generated),
+                "prompt_tokens": [len(prompt["token_ids"]) for prompt in self.prompts],
+                "prompt_token_ids": [prompt["token_ids"] for prompt in self.prompts],
+                "completion_request": self._body,
+            },
+            self._server,
+        )
+        return {**answer, **self._id}
+
+    def step(self, prompt: int, event: Json) -> list[Json]:
+        stream = self._streams.get(prompt)
+        if stream is None:
+            stream = self._streams[prompt] = self._begun(prompt)
+        chunk = stream.step(event)
+        if chunk is None:
+            return []
+        if len(self.prompts) > 1 and not chunk["choices"]:
+            self._closing = _summed(self._closing, chunk)
+            return []
+        return [{**chunk, **self._id}]
+
+    def end(self) -> list[Json]:
+        return [] if self._closing is None else [{**self._closing, **self._id}]
+
+    def failed(self, error: RenderLayerError) -> NoReturn:
+        raise error
+
+    def _begun(self, prompt: int) -> CompletionStream:
+        token_ids = self.prompts[prompt]["token_ids"]
+        return CompletionStream(
+            self._server,
+            self._request,
+            model=self._request.model,
+            prompt_token_ids=token_ids,
+            prompt_tokens=len(token_ids),
+            first_index=prompt * self._request.n,
+        )
 
 
 def _stem(rendered: list[Json]) -> str:
@@ -52,84 +88,9 @@ def _stem(rendered: list[Json]) -> str:
     return first if len(rendered) == 1 else first.rpartition("-")[0]
 
 
-def _chunks(request: CompletionRequest, rendered: list[Json], server: Server, engine: Engine) -> Iterator[Json]:
-    """Chunks of all prompts as they come; a prompt's choices are numbered behind those of the prompts before it.
-
-    Each prompt's closing usage is added up into one, which closes the whole.
-    """
-    streams = [
-        _of_prompt(request, prompt, number * request.n, server, engine) for number, prompt in enumerate(rendered)
-    ]
-    if len(streams) == 1:
-        yield from streams[0]
-        return
-    closing_chunk: Json | None = None
-    with closing(_merged(streams)) as chunks:
-        for chunk in chunks:
-            if chunk["choices"]:
-                yield chunk
-            else:
-                closing_chunk = _summed(closing_chunk, chunk)
-    if closing_chunk is not None:
-        yield closing_chunk
-
-
 def _summed(before: Json | None, chunk: Json) -> Json:
     if before is None:
         return chunk
     counts = ("prompt_tokens", "total_tokens", "completion_tokens")
     usage = {**chunk["usage"], **{name: before["usage"][name] + chunk["usage"][name] for name in counts}}
     return {**chunk, "usage": usage}
-
-
-def _merged(streams: Sequence[Generator[Json]]) -> Generator[Json]:
-    """Items of several generators as they come, each read by a thread of its own; the first error ends them all."""
-    arrived: SimpleQueue[Json | RenderLayerError | None] = SimpleQueue()
-    stopped = Event()
-
-    def read(stream: Generator[Json]) -> None:
-        try:
-            with closing(stream):
-                for item in stream:
-                    arrived.put(item)
-                    if stopped.is_set():
-                        return
-            arrived.put(None)
-        except RenderLayerError as error:
-            arrived.put(error)
-
-    pool = ThreadPoolExecutor(min(CONCURRENCY, len(streams)), thread_name_prefix="prompt")
-    for stream in streams:
-        pool.submit(read, stream)
-    try:
-        unfinished = len(streams)
-        while unfinished:
-            item = arrived.get()
-            if isinstance(item, RenderLayerError):
-                raise item
-            if item is None:
-                unfinished -= 1
-            else:
-                yield item
-    finally:
-        stopped.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _of_prompt(
-    request: CompletionRequest, rendered: Json, first_index: int, server: Server, engine: Engine
-) -> Generator[Json]:
-    token_ids = rendered["token_ids"]
-    stream = CompletionStream(
-        server,
-        request,
-        model=request.model,
-        prompt_token_ids=token_ids,
-        prompt_tokens=len(token_ids),
-        first_index=first_index,
-    )
-    with closing(engine.stream(rendered)) as events:
-        for event in events:
-            chunk = stream.step(event)
-            if chunk is not None:
-                yield chunk

@@ -2,48 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from renderlayer.pipeline.engine import Engine
+from renderlayer.derender.events import Telling
+from renderlayer.errors import RenderLayerError
+from renderlayer.pipeline.pending import Json
 from renderlayer.render.server import Server
 
-Json = dict[str, Any]
+Derender = Callable[[Any, Server], Json]
+Tell = Callable[[Json, Server], Telling]
 
 
-def whole(
-    derender: Callable[[Any, Server], Json], field: str, body: Json, rendered: Json, server: Server, engine: Engine
-) -> Json:
-    """The answer to a rendered request, under the rendered request's id; `field` names the request for `derender`."""
-    generated = engine.generate(rendered)
-    preamble = _preamble(field, body, rendered)
-    return derender({**preamble, "generate_response": _as_rendered(generated, rendered)}, server)
+class PendingDialect:
+    """A request of such an API, rendered.
 
+    Args:
+        rendered: what it became.
+        body: the decoded JSON body.
+        stream: whether it asks for a stream.
+        field: names the request for `derender` and `tell`.
+        derender: makes an answer of a derender body.
+        tell: begins to tell a stream, from a first event with what does not change (`DerenderStreamPreamble`).
+    """
 
-def streamed(
-    derender: Callable[[Iterable[Any], Server], Iterator[Json]],
-    field: str,
-    body: Json,
-    rendered: Json,
-    server: Server,
-    engine: Engine,
-) -> Iterator[Json]:
-    """The answer's events as the engine writes; closing the iterator stops the engine."""
-    with closing(engine.stream(rendered)) as events:
+    def __init__(
+        self, rendered: Json, body: Json, stream: bool, field: str, derender: Derender, tell: Tell, server: Server
+    ) -> None:
+        token_ids = rendered["token_ids"]
+        self.prompts = [rendered]
+        self.stream = stream
+        self._preamble = {
+            "model": body.get("model"),
+            "prompt_tokens": len(token_ids),
+            "prompt_token_ids": token_ids,
+            field: body,
+        }
+        self._id = {"request_id": rendered["request_id"]}
+        self._derender = derender
+        self._tell = tell
+        self._server = server
+        self._telling: Telling | None = None
 
-        def given() -> Iterator[Json]:
-            yield _preamble(field, body, rendered)
-            for event in events:
-                yield _as_rendered(event, rendered)
+    def whole(self, generated: Sequence[Json]) -> Json:
+        return self._derender({**self._preamble, "generate_response": {**generated[0], **self._id}}, self._server)
 
-        yield from derender(given(), server)
+    def step(self, prompt: int, event: Json) -> list[Json]:
+        return self._told().step({**event, **self._id})
 
+    def end(self) -> list[Json]:
+        return self._told().end()
 
-def _preamble(field: str, body: Json, rendered: Json) -> Json:
-    token_ids = rendered["token_ids"]
-    return {"model": body.get("model"), "prompt_tokens": len(token_ids), "prompt_token_ids": token_ids, field: body}
+    def failed(self, error: RenderLayerError) -> list[Json]:
+        return self._told().failed(error)
 
-
-def _as_rendered(answer: Json, rendered: Json) -> Json:
-    return {**answer, "request_id": rendered["request_id"]}
+    def _told(self) -> Telling:
+        if self._telling is None:
+            self._telling = self._tell(self._preamble, self._server)
+        return self._telling

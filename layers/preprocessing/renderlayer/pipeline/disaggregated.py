@@ -7,13 +7,13 @@ key-value cache is (`kv_transfer_params`); decode gets both and generates. Pixel
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
 
 from renderlayer.errors import BadGateway, BadRequest
 from renderlayer.pipeline.engine import Engine
+from renderlayer.pipeline.pending import side_by_side
 
 Json = dict[str, Any]
 
@@ -30,11 +30,12 @@ class Roles:
     decode: Engine
 
 
-def disaggregated(rendered: Json, roles: Roles) -> Json | Iterator[Json]:
+async def disaggregated(rendered: Json, roles: Roles, timeout: float | None = None) -> Json | AsyncGenerator[Json]:
     """Generate from a rendered request.
 
     Args:
         rendered: a GenerateRequest with its payloads or references (`mm_payload` other than "none").
+        timeout: seconds that each engine may take.
 
     Returns:
         The decode engine's answer; for `"stream": true` its events.
@@ -44,10 +45,12 @@ def disaggregated(rendered: Json, roles: Roles) -> Json | Iterator[Json]:
         EngineError, Unavailable: what an engine answered, such as 424 for a payload that is gone.
         BadGateway: an engine is not set up for its role.
     """
-    coordinates = _encoded(encode_requests(rendered), roles.encode)
-    answer = roles.prefill.generate(prefill_request(rendered, coordinates))
+    coordinates = await _encoded(encode_requests(rendered), roles.encode, timeout)
+    answer = await roles.prefill.generate(prefill_request(rendered, coordinates), timeout)
     request = decode_request(rendered, coordinates, answer.get("kv_transfer_params"))
-    return roles.decode.stream(request) if rendered.get("stream") else roles.decode.generate(request)
+    if rendered.get("stream"):
+        return roles.decode.stream(request, timeout)
+    return await roles.decode.generate(request, timeout)
 
 
 def encode_requests(rendered: Json) -> list[Json]:
@@ -106,12 +109,9 @@ def decode_request(rendered: Json, coordinates: Json, cache: Json | None) -> Jso
     }
 
 
-def _encoded(requests: list[Json], engine: Engine) -> Json:
+async def _encoded(requests: list[Json], engine: Engine, timeout: float | None) -> Json:
     """Where the embeddings are, by hash."""
-    if not requests:
-        return {}
-    with ThreadPoolExecutor(min(ENCODES, len(requests)), thread_name_prefix="encode") as pool:
-        answers = list(pool.map(engine.generate, requests))
+    answers = await side_by_side(requests, lambda request: engine.generate(request, timeout), ENCODES)
     coordinates: Json = {}
     for answer in answers:
         coordinates |= answer.get("ec_transfer_params") or {}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
-from renderlayer.derender.messages_answer import derender_messages, stream_messages
-from renderlayer.pipeline.dialect import Json, streamed, whole
+from renderlayer.derender.messages_answer import derender_messages, tell_messages
+from renderlayer.pipeline.dialect import PendingDialect
 from renderlayer.pipeline.engine import Engine
+from renderlayer.pipeline.pending import Json, complete
 from renderlayer.render.messages import render_messages
 from renderlayer.render.server import Server
 from renderlayer.wire._base import parse
@@ -16,15 +17,20 @@ from renderlayer.wire.messages import MessagesRequest
 FIELD = "messages_request"
 
 
-def complete_messages(body: Any, server: Server, engine: Engine, header_id: str | None = None) -> Json | Iterator[Json]:
+async def complete_messages(
+    body: Any, server: Server, engine: Engine, header_id: str | None = None, timeout: float | None = None
+) -> Json | AsyncGenerator[Json]:
     """Answer a Messages request.
 
     Returns:
         A Message; for `"stream": true` its events `{"event": name, "data": {…}}`. Arguments and errors are those of
         `complete_chat`.
     """
+    return await complete(pending_messages(body, server, header_id), engine, timeout)
+
+
+def pending_messages(body: Any, server: Server, header_id: str | None = None) -> PendingDialect:
+    """A Messages request, rendered."""
     request = parse(MessagesRequest, body)
     rendered = render_messages(request, server, header_id)
-    if request.stream:
-        return streamed(stream_messages, FIELD, body, rendered, server, engine)
-    return whole(derender_messages, FIELD, body, rendered, server, engine)
+    return PendingDialect(rendered, body, bool(request.stream), FIELD, derender_messages, tell_messages, server)

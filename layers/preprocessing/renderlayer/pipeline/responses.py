@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
-from renderlayer.derender.responses import derender_responses, stream_responses
-from renderlayer.pipeline.dialect import Json, streamed, whole
+from renderlayer.derender.responses import derender_responses, tell_responses
+from renderlayer.pipeline.dialect import PendingDialect
 from renderlayer.pipeline.engine import Engine
+from renderlayer.pipeline.pending import Json, complete
 from renderlayer.render.responses import render_responses
 from renderlayer.render.server import Server
 from renderlayer.wire._base import parse
@@ -16,17 +17,20 @@ from renderlayer.wire.responses import ResponsesRequest
 FIELD = "responses_request"
 
 
-def complete_responses(
-    body: Any, server: Server, engine: Engine, header_id: str | None = None
-) -> Json | Iterator[Json]:
+async def complete_responses(
+    body: Any, server: Server, engine: Engine, header_id: str | None = None, timeout: float | None = None
+) -> Json | AsyncGenerator[Json]:
     """Answer a Responses request.
 
     Returns:
         A Response; for `"stream": true` its events `{"event": name, "data": {…}}`. Arguments and errors are those of
         `complete_chat`.
     """
+    return await complete(pending_responses(body, server, header_id), engine, timeout)
+
+
+def pending_responses(body: Any, server: Server, header_id: str | None = None) -> PendingDialect:
+    """A Responses request, rendered."""
     request = parse(ResponsesRequest, body)
     rendered = render_responses(request, server, header_id)
-    if request.stream:
-        return streamed(stream_responses, FIELD, body, rendered, server, engine)
-    return whole(derender_responses, FIELD, body, rendered, server, engine)
+    return PendingDialect(rendered, body, bool(request.stream), FIELD, derender_responses, tell_responses, server)
