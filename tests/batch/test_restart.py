@@ -23,6 +23,7 @@ from renderlayer.settings import Settings
 from tests.batch.steps import Steps, ids
 from tests.local.test_run import environment, free_port
 from tests.models import open_server
+from tests.pipeline.loop import wait
 from tests.references.vision import make_vision_folder
 
 URL = "/v1/completions"
@@ -94,7 +95,7 @@ def test_an_engine_that_is_restarted(cloud: Cloud, tmp_path: Path) -> None:
     with engine(folder, port):
         until(lambda: receive(steps, work) and outcomes[-1]["outcome"] == "done")
     done = steps.part(shard)
-    client.close()
+    wait(client.aclose())
     assert ids(done) == [row["custom_id"] for row in rows]
     assert {row["response"]["body"]["usage"]["completion_tokens"] for row in done} == {TOKENS}
     assert {row["response"]["body"]["choices"][0]["finish_reason"] for row in done} == {"length"}
