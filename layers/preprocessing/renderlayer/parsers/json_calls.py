@@ -54,7 +54,7 @@ class JsonCalls(RegionFormat):
         return Markers([*self.closers, *self.call_closers, self.call_opener, *self.openers])
 
     def machine(self, out: Emitter, alphabet: Alphabet, types: ToolTypes | None) -> ToolMachine:
-        return JsonCallsMachine(self, out, alphabet)
+        return JsonCallsMachine(self, out, alphabet, types)
 
 
 class JsonCallsMachine(RegionMachine):
@@ -68,11 +68,17 @@ class JsonCallsMachine(RegionMachine):
     bare_start: ClassVar[re.Pattern[str]] = re.compile(r"\{|\[\s*+\{")
     call_start: ClassVar[re.Pattern[str]] = re.compile(r"\{")
 
-    def __init__(self, form: JsonCalls, out: Emitter, alphabet: Alphabet) -> None:
+    def __init__(self, form: JsonCalls, out: Emitter, alphabet: Alphabet, types: ToolTypes | None = None) -> None:
         super().__init__(form, out, alphabet)
         self.spec = form
         self.given = JsonObject()
+        self.types = types or {}
         self.scan = JsonScan()
+
+    def accepts(self, header: Header) -> bool:
+        """An object is a call without an opener when it has arguments, and the name of a function that was given."""
+        named = not self.types or header.name in self.types
+        return self.sure or not self.region.bare or (named and not (header.closed and not header.arguments))
 
     def read(self, position: int, stop: int) -> Reading:
         spec = self.spec

@@ -26,20 +26,36 @@ class RegionFormat(ToolFormat):
     Attributes:
         closers: what ends a region; without any, everything after the last call is outside.
         bare: at the beginning of the text, calls are found without an opener, too.
+        restarts: text behind which a call without an opener may stand, as at the beginning.
+        guessed: openers that say no more than that a call may follow, as none does.
         call_opener: what begins each call in a region.
         call_closers: what ends a call, wherever it stands.
     """
 
     closers: tuple[str, ...] = ()
     bare: bool = False
+    restarts: tuple[str, ...] = ()
+    guessed: tuple[str, ...] = ()
     call_opener: str = ""
     call_closers: tuple[str, ...] = ()
 
-    marker_fields: ClassVar[tuple[str, ...]] = ("openers", "closers", "call_opener", "call_closers")
+    marker_fields: ClassVar[tuple[str, ...]] = (
+        "openers",
+        "closers",
+        "restarts",
+        "guessed",
+        "call_opener",
+        "call_closers",
+    )
 
     @cached_property
     def starts(self) -> Markers:
         return Markers([*self.openers, self.call_opener])
+
+    @cached_property
+    def notices(self) -> Markers:
+        """What ends ordinary text."""
+        return Markers([*self.openers, self.call_opener, *self.restarts])
 
     @cached_property
     def ends(self) -> Markers:
@@ -55,10 +71,10 @@ class RegionFormat(ToolFormat):
 class RegionMachine(ToolMachine):
     """Phases: (first →) content → opening → the calls' own phases → between → opening | loose | content.
 
-    Memory, besides the frame's: whether a region with a call is open.
+    Memory, besides the frame's: whether a region with a call is open, and whether an opener has said so for sure.
     """
 
-    memory: ClassVar[tuple[str, ...]] = (*ToolMachine.memory, "inside")
+    memory: ClassVar[tuple[str, ...]] = (*ToolMachine.memory, "inside", "sure")
     phases: ClassVar[tuple[str, ...]] = ("content", "first", "opening", "between", "loose")
     bare_start: ClassVar[re.Pattern[str]] = _NOTHING
     """What a region without an opener begins with."""
@@ -69,6 +85,7 @@ class RegionMachine(ToolMachine):
         super().__init__(form, out, alphabet)
         self.region = form
         self.inside = False
+        self.sure = False
         self.phase = "first" if form.bare else "content"
 
     def read(self, position: int, stop: int) -> Reading:
@@ -79,15 +96,30 @@ class RegionMachine(ToolMachine):
         """Begin the call and enter the phase that its header leads to; `position` is behind the header."""
         raise NotImplementedError
 
+    def accepts(self, header: Header) -> bool:
+        """Whether what reads as a call's header is one."""
+        return True
+
+    def content(self) -> bool:
+        """Phase: text up to the next opener, or to where a call may stand without."""
+        found = self.region.notices.find(self.text, self.position)
+        if not found:
+            self.say(self.safe_end(self.region.notices))
+            return False
+        again = found.group() in self.region.restarts
+        self.say(found.end() if again else found.start())
+        self.phase = "first" if again else "opening"
+        return True
+
     def first(self) -> bool:
-        """Phase: before anything but white space."""
-        text, start = self.text, after_space(self.text, 0)
+        """Phase: where a call may stand without an opener, before anything but white space."""
+        text, start = self.text, after_space(self.text, self.position)
         if self.bare_start.match(text, start) or self.region.starts.at(text, start):
             self.phase = "opening"
             return True
         bracket = after_space(text, start + 1) if text.startswith("[", start) else start
         if bracket == len(text) or self.region.starts.may_begin(text, start):
-            return self.wait(0, "content")
+            return self.wait(self.position, "content")
         self.phase = "content"
         return True
 
@@ -103,6 +135,8 @@ class RegionMachine(ToolMachine):
         reading = self.read(position, stop)
         if reading is None:
             return self.wait(start, outside)
+        if isinstance(reading, Header) and not self.accepts(reading):
+            reading = Failed(reading.end)
         if isinstance(reading, Failed):
             return self.fail(max(reading.position, start + 1), outside)
         self.inside = True
@@ -115,6 +149,7 @@ class RegionMachine(ToolMachine):
         """The position behind the openers and brackets at hand. What opens twice opens once: the last opener counts."""
         text, position = self.text, self.position
         stop = position + HOLD_LIMIT
+        self.sure = self.inside and self.sure
         while position < stop:
             position = after_space(text, position, stop)
             opener = self.region.starts.at(text, position)
@@ -123,6 +158,7 @@ class RegionMachine(ToolMachine):
                     self.speak()
                     self.position = position
                 position += len(opener)
+                self.sure = self.sure or opener not in self.region.guessed
                 stop = self.position + HOLD_LIMIT
             elif text.startswith("[", position) and not self.region.starts.may_begin(text, position):
                 position += 1

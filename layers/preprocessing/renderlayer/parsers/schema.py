@@ -42,6 +42,11 @@ WRAPPERS = ("arguments", "input")
 """Names of a parameter that may hold all the arguments, in formats that know such wrappers."""
 _INTEGER = re.compile(r"[+-]?\d+\Z")
 _DEEPEST = 8
+_LITERALS = re.compile(
+    r"""(?:'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|True|False|None|[-+]?\d[\d.]*+(?:[eE][-+]?\d+)?|[\s,:\[\]{}])*+""",
+    re.DOTALL,
+)
+"""What Python's lists and dictionaries of plain values are written with."""
 
 
 def digest(tools: Sequence[Mapping[str, Any]] | None, strings: bool = False) -> dict[str, dict[str, str]]:
@@ -186,7 +191,7 @@ def _float(text: str) -> str | None:
 
 
 def _json(text: str, kind: type) -> str | None:
-    """The text as it stands, when it is JSON of that kind."""
+    """The text as it stands, when it is JSON of that kind; what Python writes of that kind, as JSON."""
 
     def refuse(constant: str) -> None:
         raise ValueError(constant)
@@ -194,5 +199,20 @@ def _json(text: str, kind: type) -> str | None:
     try:
         value = json.loads(text, parse_constant=refuse, parse_int=str)
     except (ValueError, RecursionError):
-        return None
+        return _python(text, kind)
     return text if isinstance(value, kind) else None
+
+
+def _python(text: str, kind: type) -> str | None:
+    """The JSON text of a list or dictionary as Python writes it: templates print values so."""
+    if text[:1] not in ("[", "{") or not _LITERALS.fullmatch(text):
+        return None
+    from renderlayer.parsers.python_value import PythonValue
+
+    written, end, complete = PythonValue().convert(text, 0, True)
+    if not complete or text[end:].strip():
+        return None
+    try:
+        return written if isinstance(json.loads(written), kind) else None
+    except (ValueError, RecursionError):
+        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from renderlayer.parsers.cdata_calls import CdataCalls
 from renderlayer.parsers.element_calls import ElementCalls
 from renderlayer.parsers.gemma_calls import GemmaCalls
 from renderlayer.parsers.json_calls import JsonCalls
@@ -20,6 +21,7 @@ _LLAMA = JsonCalls(
     arguments=("arguments", "parameters"),
     native_when_forced=True,
     after="drop",
+    needs_types=True,
 )
 _DEEPSEEK_V3 = JsonCalls(
     openers=("<｜tool▁calls▁begin｜>",),
@@ -184,7 +186,7 @@ TOOLS: dict[str, ToolFormat] = {
     "granite": JsonCalls(openers=("<|tool_call|>", "<tool_call>"), closers=(), after="drop", strip=True),
     "granite4": JsonCalls(openers=("<tool_call>",), closers=("</tool_call>",)),
     "granite-20b-fc": JsonCalls(openers=("<function_call>",), after="drop"),
-    "gigachat3": JsonCalls(openers=("<|function_call|>", "function call"), after="drop"),
+    "gigachat3": JsonCalls(openers=("<|function_call|>", "<|message_sep|>", "function call<|role_sep|>"), after="drop"),
     "hunyuan_a13b": _TOOL_CALLS_ARRAY,
     "jamba": _TOOL_CALLS_ARRAY,
     "internlm": JsonCalls(
@@ -196,7 +198,16 @@ TOOLS: dict[str, ToolFormat] = {
     "ernie45": JsonCalls(openers=("<tool_call>",), closers=("</tool_call>",), after="drop"),
     "apertus": JsonCalls(openers=("<|tools_prefix|>",), closers=("<|tools_suffix|>",), keyed=True, strip=True),
     "phi4_mini_json": JsonCalls(openers=("functools",), arguments=("arguments", "parameters"), after="drop"),
-    "xlam": JsonCalls(openers=("```json", "[TOOL_CALLS]", "<tool_call>"), bare=True, after="drop"),
+    "xlam": JsonCalls(
+        openers=("```json", "```\n", "[TOOL_CALLS]", "<tool_call>"),
+        closers=("```", "</tool_call>"),
+        bare=True,
+        guessed=("```json", "```\n"),
+        restarts=("</think>",),
+        after="drop",
+        strip=True,
+        needs_types=True,
+    ),
     "qwen3_coder": _QWEN3_CODER,
     "qwen3_xml": _QWEN3_CODER,
     "mimo": replace(_QWEN3_CODER, trims_newline=False),
@@ -232,15 +243,14 @@ TOOLS: dict[str, ToolFormat] = {
         native_when_forced=False,
         blanks="keep",
     ),
-    "minicpm5": replace(
-        _INVOKE,
+    "minicpm5": CdataCalls(
         call_opener="<function name=",
         call_closers=("</function>",),
         key_opener="<param name=",
         value_closers=("</param>",),
-        token_based=False,
-        native_when_forced=False,
         unknown="text",
+        blanks="drop",
+        strip=True,
     ),
     "pythonic": PythonCalls(bare=True, after="drop"),
     "llama4_pythonic": PythonCalls(
