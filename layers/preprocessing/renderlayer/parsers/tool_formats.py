@@ -186,7 +186,11 @@ TOOLS: dict[str, ToolFormat] = {
     "granite": JsonCalls(openers=("<|tool_call|>", "<tool_call>"), closers=(), after="drop", strip=True),
     "granite4": JsonCalls(openers=("<tool_call>",), closers=("</tool_call>",)),
     "granite-20b-fc": JsonCalls(openers=("<function_call>",), after="drop"),
-    "gigachat3": JsonCalls(openers=("<|function_call|>", "<|message_sep|>", "function call<|role_sep|>"), after="drop"),
+    "gigachat3": JsonCalls(
+        openers=("<|function_call|>", "<|message_sep|>", "function call<|role_sep|>"),
+        call_closers=("<|message_sep|>",),
+        after="drop",
+    ),
     "hunyuan_a13b": _TOOL_CALLS_ARRAY,
     "jamba": _TOOL_CALLS_ARRAY,
     "internlm": JsonCalls(
