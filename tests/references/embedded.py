@@ -16,6 +16,9 @@ from renderlayer.render.server import Server
 from tests.pipeline.loop import wait
 from tests.references.servers import served
 
+PATIENCE = 300
+"""Seconds for what waits for the store, so that a busy machine fails no test."""
+
 
 @contextmanager
 def engine(folder: Path, server: Server, **options: Any) -> Iterator[Client]:
@@ -27,6 +30,8 @@ def engine(folder: Path, server: Server, **options: Any) -> Iterator[Client]:
 
     chosen = Options(load_format="dummy", **options)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RENDERLAYER_REFERENCE_SECONDS", str(PATIENCE))
+        patch.setattr("infra.generate.connector.LOAD_SECONDS", PATIENCE)
         for name, value in server.settings.environment().items():
             patch.setenv(name, value)
         running = Engine(server, load(str(folder), "", chosen), chosen)
