@@ -230,10 +230,6 @@ def _check(params: dict[str, Any], server: Server) -> None:
         value = params[name]
         if value is not None and value < 0 and value != -1:
             raise BadRequest(f"{name} must be non-negative or -1, got {value}.", name, value)
-    if params["stream_interval"] is not None and params["stream_interval"] < 1:
-        raise BadRequest(f"stream_interval must be at least 1, got {params['stream_interval']}.", "stream_interval")
-    if params["routed_experts_prompt_start"] < 0:
-        raise BadRequest("routed_experts_prompt_start must be at least 0.", "routed_experts_prompt_start")
     for name in ("stop", "bad_words"):
         if "" in params[name]:
             raise BadRequest(f"{name} cannot contain an empty string.")

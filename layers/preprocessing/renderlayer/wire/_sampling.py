@@ -65,9 +65,9 @@ class SamplingFields(MediaFields):
     prompt_logprobs: int | None = None
     logprob_token_ids: ListOf[int] | None = None
     repetition_detection: RepetitionDetection | None = None
-    stream_interval: int | None = None
+    stream_interval: Annotated[int, Field(ge=1)] | None = None
     watermarking: bool | None = None
-    routed_experts_prompt_start: int = 0
+    routed_experts_prompt_start: Annotated[int, Field(ge=0)] = 0
     thinking_token_budget: Any = None
     use_beam_search: bool = False
     length_penalty: float = 1.0

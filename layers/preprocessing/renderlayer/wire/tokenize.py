@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from renderlayer.wire._base import INT64_MAX, Body, ListOf
+from renderlayer.wire._sampling import MediaOptions
 from renderlayer.wire.chat import ChatTool, Messages
 
 
@@ -26,7 +27,7 @@ class TokenizeChatRequest(Body):
     add_special_tokens: bool = False
     chat_template: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None
-    media_io_kwargs: dict[str, Any] | None = None
+    media_io_kwargs: MediaOptions | None = None
     mm_processor_kwargs: dict[str, Any] | None = None
     tools: ListOf[ChatTool] | None = None
 
