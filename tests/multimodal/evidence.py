@@ -16,6 +16,7 @@ RECORDINGS = {
     "Llama4ForConditionalGeneration": "fam-llama4",
     "LlavaForConditionalGeneration": "fam-llava1.5",
     "LlavaNextForConditionalGeneration": "fam-llava-next",
+    "LlavaNextVideoForConditionalGeneration": "fam-llava-next-video",
     "LlavaOnevisionForConditionalGeneration": "fam-llava-onevision",
     "Mistral3ForConditionalGeneration": "fam-mistral3",
     "PaddleOCRVLForConditionalGeneration": "fam-paddleocr-vl",

@@ -26,6 +26,7 @@ FAMILIES = {
     "Llama4ForConditionalGeneration": ("llama4", "Llama4"),
     "LlavaForConditionalGeneration": ("llava", "Llava"),
     "LlavaNextForConditionalGeneration": ("llava_next", "LlavaNext"),
+    "LlavaNextVideoForConditionalGeneration": ("llava_next_video", "LlavaNextVideo"),
     "LlavaOnevisionForConditionalGeneration": ("llava_onevision", "LlavaOnevision"),
     "Mistral3ForConditionalGeneration": ("mistral3", "Mistral3"),
     "PaddleOCRVLForConditionalGeneration": ("paddleocr_vl", "PaddleOCRVL"),

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
+from renderlayer.multimodal.families.frames import frame_stack
 from renderlayer.multimodal.families.sizes import Size, check_tiles, square
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
@@ -19,26 +21,50 @@ _DEFAULTS = {
     "min_patches": 1,
     "max_patches": 12,
 }
+_VIDEO = {"size": {"height": 384, "width": 384}}
 
 
 class InternVL(Plain):
     """InternVL 2.5 to 3.5."""
 
-    modalities = ("image",)
+    modalities = ("image", "video")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.context = facts.token("<IMG_CONTEXT>", "image_token_id")
         self.begin, self.end = facts.token("<img>"), facts.token("</img>")
+        self.video = facts.token("<video>", "video_token_id")
         self.length = int(facts.processor.get("image_seq_length") or facts.config.get("image_seq_length", 256))
 
     def placeholder(self, modality: str, ordinal: int) -> str:
-        return "<IMG_CONTEXT>"
+        return "<video>" if modality == "video" else "<IMG_CONTEXT>"
 
     def target(self, modality: str) -> list[int]:
-        return [self.context]
+        return [self.video] if modality == "video" else [self.context]
 
-    def plan(self, modality: str, media: Picture, kwargs: Mapping[str, Any]) -> Plan:
+    def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
+        return self.plan_video(media, kwargs) if modality == "video" else self.plan_image(media, kwargs)
+
+    def plan_video(self, clip: Clip, kwargs: Mapping[str, Any]) -> Plan:
+        """A square a frame, its number before it."""
+        chosen = options({**_VIDEO, **self.facts.video}, kwargs, "videos_kwargs")
+        count, encode = len(clip.indices), self.facts.lexicon.encode
+        tokens: list[int] = []
+        for number in range(1, count + 1):
+            tokens += encode(f"Frame{number}: " if number == 1 else f"\nFrame{number}: ")
+            tokens += [self.begin, *[self.video] * self.length, self.end]
+        metadata = {
+            "video_num_patches": Field(int64(count), "batched", keep_on_cpu=True),
+            "video_token_id": Field(int64(self.video), "shared", keep_on_cpu=True),
+        }
+
+        def fields() -> Fields:
+            return {"pixel_values_videos": Field(frame_stack(clip, chosen), "flat"), **metadata}
+
+        return Plan(tokens, metadata, fields, [token == self.video for token in tokens])
+
+    def plan_image(self, media: Picture, kwargs: Mapping[str, Any]) -> Plan:
+        """The whole image as tiles, and a thumbnail."""
         # The processor turns tiling on whatever the configuration of its image part says.
         chosen = options({**_DEFAULTS, **self.facts.image, "crop_to_patches": True}, kwargs, "images_kwargs")
         width, height = media.size
