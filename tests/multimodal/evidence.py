@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 RECORDINGS = {
+    "AriaForConditionalGeneration": "fam-aria",
+    "Cohere2VisionForConditionalGeneration": "fam-cohere2-vision",
     "DeepseekVLV2ForCausalLM": "fam-deepseek-vl2",
     "DotsOCRForCausalLM": "fam-dots-ocr",
     "Gemma3ForConditionalGeneration": "tiny-gemma3",
@@ -12,6 +14,7 @@ RECORDINGS = {
     "GlmOcrForConditionalGeneration": "fam-glm-ocr",
     "Idefics3ForConditionalGeneration": "fam-idefics3",
     "InternVLForConditionalGeneration": "fam-internvl-hf",
+    "Lfm2VlForConditionalGeneration": "fam-lfm2-vl",
     "LightOnOCRForConditionalGeneration": "fam-lightonocr",
     "Llama4ForConditionalGeneration": "fam-llama4",
     "LlavaForConditionalGeneration": "fam-llava1.5",

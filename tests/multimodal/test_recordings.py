@@ -84,5 +84,6 @@ def comparable(answer: dict[str, Any]) -> dict[str, Any]:
 def _item(text: str) -> dict[str, Any]:
     fields = msgpack.unpackb(base64.b64decode(text), strict_map_key=False)
     for field in fields.values():
-        field["field"][1].pop("slices", None)
+        for name in ("slices", "batch_size"):
+            field["field"][1].pop(name, None)
     return dict(fields)

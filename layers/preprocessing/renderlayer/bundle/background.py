@@ -6,11 +6,14 @@ import atexit
 import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 T = TypeVar("T")
 
 _leaving = threading.Event()
+# The first finalizer registers what runs all of them at exit; so it does that after `_finish`, and not in the middle of
+# an import whose finalizers would then find nothing left to work with (torch).
+finalize(_leaving, int)
 _begun: WeakSet[Background[Any]] = WeakSet()
 
 

@@ -12,6 +12,8 @@ __all__ = ["BY_TYPE", "FAMILIES", "build", "taken"]
 
 # Architecture → module and class; a module is imported when its model is served.
 FAMILIES = {
+    "AriaForConditionalGeneration": ("aria", "Aria"),
+    "Cohere2VisionForConditionalGeneration": ("cohere2_vision", "Cohere2Vision"),
     "DeepseekVLV2ForCausalLM": ("deepseek_vl2", "DeepseekVL2"),
     "DotsOCRForCausalLM": ("dots_ocr", "DotsOCR"),
     "Gemma3ForConditionalGeneration": ("gemma3", "Gemma3"),
@@ -22,6 +24,7 @@ FAMILIES = {
     "Idefics3ForConditionalGeneration": ("idefics3", "Idefics3"),
     "InternVLForConditionalGeneration": ("internvl", "InternVL"),
     "KimiVLForConditionalGeneration": ("kimi_vl", "KimiVL"),
+    "Lfm2VlForConditionalGeneration": ("lfm2_vl", "Lfm2VL"),
     "LightOnOCRForConditionalGeneration": ("lightonocr", "LightOnOCR"),
     "Llama4ForConditionalGeneration": ("llama4", "Llama4"),
     "LlavaForConditionalGeneration": ("llava", "Llava"),

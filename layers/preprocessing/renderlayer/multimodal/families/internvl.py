@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +21,6 @@ _DEFAULTS = {
     "min_patches": 1,
     "max_patches": 12,
 }
-_VIDEO = {"size": {"height": 384, "width": 384}}
 
 
 class InternVL(Plain):
@@ -47,7 +46,8 @@ class InternVL(Plain):
 
     def plan_video(self, clip: Clip, kwargs: Mapping[str, Any]) -> Plan:
         """A square a frame, its number before it."""
-        chosen = options({**_VIDEO, **self.facts.video}, kwargs, "videos_kwargs")
+        size = self.facts.image.get("size") or _DEFAULTS["size"]  # the reference gives videos the size of images
+        chosen = options({**self.facts.video, "size": size}, kwargs, "videos_kwargs")
         count, encode = len(clip.indices), self.facts.lexicon.encode
         tokens: list[int] = []
         for number in range(1, count + 1):
@@ -89,8 +89,7 @@ class InternVL(Plain):
 
 @lru_cache(maxsize=256)
 def grid(size: Size, tile: Size, least: int, most: int) -> Size:
-    """Rows and columns of tiles whose shape is nearest to the image's; more tiles on a tie, if the image fills half."""
-    height, width = size
+    """Rows and columns of tiles whose shape is nearest to the image's."""
     shapes = sorted(
         (
             (across, down)
@@ -100,12 +99,20 @@ def grid(size: Size, tile: Size, least: int, most: int) -> Size:
         ),
         key=lambda shape: shape[0] * shape[1],
     )
-    best, nearest = (1, 1), float("inf")
-    for across, down in shapes:
-        distance = abs(width / height - across / down)
-        filled = height * width > 0.5 * tile[0] * tile[1] * across * down
-        if distance < nearest or (distance == nearest and filled):
-            best, nearest = (down, across), distance
+    return nearest(size, tile[0] * tile[1], shapes)
+
+
+def nearest(size: Size, tile_pixels: int, grids: Sequence[tuple[int, int]]) -> Size:
+    """Of grids (across, down) the rows and columns of the one nearest to the image's shape.
+
+    On a tie it is a later one, if the image fills half of that.
+    """
+    height, width = size
+    best, distance = (1, 1), float("inf")
+    for across, down in grids:
+        gap = abs(width / height - across / down)
+        if gap < distance or (gap == distance and height * width > 0.5 * tile_pixels * across * down):
+            best, distance = (down, across), gap
     return best
 
 

@@ -18,7 +18,7 @@ _SIGLIP = {**COMMON, "size": {"height": 224, "width": 224}, "image_mean": HALF, 
 class Llava(Plain):
     """LLaVA 1.5 and its likes."""
 
-    modalities = ("image",)
+    modalities: tuple[str, ...] = ("image",)
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
