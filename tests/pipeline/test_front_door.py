@@ -88,3 +88,11 @@ def test_an_engine_that_is_busy_is_an_ordinary_error(server: Server, path: str, 
 
 def client_of(server: Server, engine: Engine) -> Any:
     return TestClient(Application(server.settings, waiting=complete_endpoints(server, engine)))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_a_request_leaves_out_is_told_in_a_header(server: Server, engine: Engine, stream: bool) -> None:
+    given = [{"type": "item_of_tomorrow"}, {"role": "user", "content": "Hello"}]
+    answer = client_of(server, engine).post("/v1/responses", json={"input": given, "stream": stream})
+    assert answer.status_code == 200
+    assert "item_of_tomorrow" in answer.headers["x-renderlayer-warning"]

@@ -23,6 +23,7 @@ from renderlayer.pipeline.pending import Begin, chunks, generated
 from renderlayer.pipeline.responses import pending_responses
 from renderlayer.render.server import Server
 from renderlayer.wire._json import dumped
+from renderlayer.wire._remarks import HEADER, header_value, remarks
 
 Json = dict[str, Any]
 
@@ -67,13 +68,17 @@ def _endpoint(door: FrontDoor, server: Server, engine: Engine, waiting: Waiting)
     async def answer(request: Request, body: bytes) -> Response:
         aside = aside_of(request.scope)
         header_id = header(request.scope, b"x-request-id")
-        pending = await aside(lambda: door.begin(decoded(body), server, header_id))
+        with remarks() as left_out:
+            pending = await aside(lambda: door.begin(decoded(body), server, header_id))
+        headers = {HEADER: header_value(left_out)} if left_out else {}
         if pending.stream:
             told = chunks(pending, engine, aside=aside)
             try:
                 # what fails before the first chunk is an ordinary error
                 first = [chunk] if (chunk := await anext(told, None)) is not None else []
-                return EventStream(first, told, door.named_events, waiting.leave)
+                response: Response = EventStream(first, told, door.named_events, waiting.leave)
+                response.headers.update(headers)
+                return response
             except BaseException:
                 await told.aclose()
                 raise
@@ -84,6 +89,8 @@ def _endpoint(door: FrontDoor, server: Server, engine: Engine, waiting: Waiting)
             count_tokens(request.scope, answer)
             return dumped(answer)
 
-        return json_response(await aside(whole))
+        response = json_response(await aside(whole))
+        response.headers.update(headers)
+        return response
 
     return endpoint
