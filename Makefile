@@ -54,8 +54,8 @@ $(INSTALLED): $(RUNTIME)
 	@$(INSTALL) --editable '.[$(EXTRAS)]'
 	@touch $@
 
-run: $(RUNTIME) ## pack the default model, start engine and gateway, ask one real chat; Ctrl-C stops all
-	@exec $(BIN)/python -m infra.local run
+run: $(RUNTIME) ## pack the default model, start engine and gateway, ask one real chat (MODEL=, PORT=, FLAGS="…")
+	@exec $(BIN)/python -m infra.local run $(PORT:%=--port %) $(ENGINE_PORT:%=--engine-port %) $(MODEL) $(FLAGS)
 
 test: lint ## lint, types and the quick tests: minutes
 	$(PYTEST) -m "not long"

@@ -20,12 +20,13 @@ TEXT = ("text/", "application/json", "application/xml", "application/javascript"
 
 @dataclass(frozen=True)
 class Context:
-    """What a handler gets to know about its invocation."""
+    """What a handler gets to know about its invocation; in `counts` it notes the tokens, for the host's log."""
 
     function_name: str
     aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     function_version: str = "$LATEST"
     memory_limit_in_mb: str = "1769"
+    counts: dict[str, int] | None = None
 
     @property
     def invoked_function_arn(self) -> str:

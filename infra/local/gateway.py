@@ -1,4 +1,8 @@
-"""API Gateway on a laptop: an HTTP request becomes an event, the deployed handler answers it in a thread."""
+"""API Gateway on a laptop: an HTTP request becomes an event, and the deployed handler answers it.
+
+The front door's answers are streamed, as behind the function URL of the stack; with `buffered` they are collected, as
+the HTTP API does, which cannot stream.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,21 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from infra.local.events import Context, answer, http_event
 from infra.local.template import Template
-from renderlayer.errors import PayloadTooLarge
-from renderlayer.http.body import read_body, refusal
+from renderlayer.errors import NotFound, PayloadTooLarge, RenderLayerError
+from renderlayer.http.body import error_response, read_body, refusal
+from renderlayer.http.counts import COUNTS
+from renderlayer.http.lambda_handler import LambdaHandler
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 CONCURRENCY = 16
 """Handler calls at a time; further requests wait."""
+FAILURE = "The server had an error while processing your request."
 
 
 class Gateway:
@@ -28,7 +35,8 @@ class Gateway:
 
     Args:
         template: functions and routes.
-        handlers: the handler of each function, by logical id.
+        handlers: the handler of each function, by logical id. Those that are `LambdaHandler`s are served on the event
+            loop, where an answer that waits for an engine takes no thread; the others are called in threads.
         max_body_bytes: largest request body; a larger one gets 413 here, before it becomes an event.
     """
 
@@ -39,36 +47,48 @@ class Gateway:
         self._pool = ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="function")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._answer(scope, receive)
-        await response(scope, receive, send)
-
-    async def _answer(self, scope: Scope, receive: Receive) -> Response:
         name = self._template.function_for(scope["method"], scope["path"])
         if name is None:
-            return JSONResponse({"message": "Not Found"}, 404)
+            await error_response(NotFound("Not Found"))(scope, receive, send)
+            return
         try:
             body = await read_body(scope, receive, self._max_body_bytes)
         except PayloadTooLarge as error:
-            return refusal(error)
-        call = asyncio.get_running_loop().run_in_executor(
-            self._pool, self._handlers[name], http_event(scope, body), Context(name)
-        )
+            await refusal(error)(scope, receive, send)
+            return
+        handler, event = self._handlers[name], http_event(scope, body)
+        context = Context(name, counts=scope.get(COUNTS))
+        if isinstance(handler, LambdaHandler):
+            await handler.serve(event, context, receive, send)
+        else:
+            response = await self._called(handler, event, context)
+            await response(scope, receive, send)
+
+    async def _called(self, handler: Handler, event: dict[str, Any], context: Context) -> Response:
         try:
-            return answer(await call)
+            return answer(await asyncio.get_running_loop().run_in_executor(self._pool, handler, event, context))
         except Exception:
             traceback.print_exc()
-            return JSONResponse({"message": "Internal Server Error"}, 500)
+            return error_response(RenderLayerError(FAILURE))
 
     def close(self) -> None:
         """Drop calls that have not begun; those under way finish."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def load_handlers(template: Template) -> dict[str, Handler]:
+def load_handlers(template: Template, buffered: bool = False) -> dict[str, Handler]:
     """Import the handlers that routes lead to, as Lambda does at a cold start: each reads the environment's settings.
+
+    Args:
+        buffered: whether the front door is the function behind the HTTP API, which collects its answers; else it is
+            the one that streams.
 
     Raises:
         ConfigurationError: the settings or the model cannot work.
     """
-    functions = {name: template.functions[name] for name in template.routes.values()}
-    return {name: getattr(import_module(function.module), function.attribute) for name, function in functions.items()}
+    loaded: dict[str, Handler] = {}
+    for name in set(template.routes.values()):
+        streams = template.streaming is not None and name == template.front_door and not buffered
+        function = template.functions[template.streaming if streams and template.streaming else name]
+        loaded[name] = getattr(import_module(function.module), function.attribute)
+    return loaded

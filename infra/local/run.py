@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ import httpx2
 
 from infra.generate import smollm2
 from renderlayer.bundle import open_model
+from renderlayer.bundle.facts import Facts
 from renderlayer.errors import ConfigurationError
-from renderlayer.settings import Settings
+from renderlayer.render.server import AUTO
+from renderlayer.settings import PREFIX, Settings
 
 READY_SECONDS = 600
 """How long a server may take to become ready: a first start packs a model and loads weights."""
@@ -27,6 +30,7 @@ STOP_SECONDS = 15
 """How long a server may take to stop before it is killed."""
 ANSWER_SECONDS = 300
 """How long one step of the chat may take."""
+FALLBACK = "hermes"
 QUESTION = "What is the capital of France? Answer in one sentence."
 
 
@@ -38,16 +42,20 @@ def run(arguments: argparse.Namespace) -> None:
     """
     for port in (arguments.port, arguments.engine_port):
         _require_free(port)
-    if arguments.model:
-        model, name = arguments.model, Path(arguments.model).name
+    settings = Settings.from_arguments(arguments)
+    if settings.model:
+        model, name = settings.model, (settings.served_model_name or [Path(settings.model).name])[0]
     else:
         model, name = str(smollm2.ensure(_say)), smollm2.NAME
     _say(f"packing {name}")
-    open_model(Settings(model=model))
+    settings = with_parsers(replace(settings, model=model), open_model(replace(settings, model=model)).facts)
     gateway, engine = f"http://127.0.0.1:{arguments.port}", f"http://127.0.0.1:{arguments.engine_port}"
+    buffered = ["--buffered"] if arguments.buffered else []
     with (
         started("engine", "infra.generate", model, name, arguments.engine_port) as ready_engine,
-        started("gateway", "infra.local", model, name, arguments.port, "--engine-url", engine) as ready_gateway,
+        started(
+            "gateway", "infra.local", model, name, arguments.port, "--engine-url", engine, *buffered, settings=settings
+        ) as ready_gateway,
         httpx2.Client(timeout=ANSWER_SECONDS) as client,
     ):
         ready_gateway()
@@ -60,8 +68,20 @@ def run(arguments: argparse.Namespace) -> None:
             signal.pause()
 
 
+def with_parsers(settings: Settings, facts: Facts) -> Settings:
+    """The settings with the model's own parsers, where they name none, so that tools are answered.
+
+    A model in which packing found no format of calls is read as `hermes` writes them: then calls can be demanded.
+    """
+    tool = settings.tool_call_parser or (AUTO if facts.tool_parser else FALLBACK)
+    reasoning = settings.reasoning_parser or AUTO
+    return replace(settings, tool_call_parser=tool, reasoning_parser=reasoning, enable_auto_tool_choice=True)
+
+
 @contextmanager
-def started(title: str, module: str, model: str, name: str, port: int, *flags: str) -> Iterator[Callable[[], None]]:
+def started(
+    title: str, module: str, model: str, name: str, port: int, *flags: str, settings: Settings | None = None
+) -> Iterator[Callable[[], None]]:
     """A server as a child, stopped at the end; gives a function that waits until it answers.
 
     It has a session of its own, so that a Ctrl-C reaches it through `_stop` alone. Its output goes to .cache/logs.
@@ -71,12 +91,20 @@ def started(title: str, module: str, model: str, name: str, port: int, *flags: s
     _say(f"starting the {title} (log: {log})")
     command = [sys.executable, "-m", module, "serve", model, "--served-model-name", name, "--port", str(port), *flags]
     with log.open("w") as output:
-        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        child = subprocess.Popen(
+            command, env=environment(settings), stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
         try:
             yield lambda: _wait_until_ready(title, child, f"http://127.0.0.1:{port}/health", log)
         finally:
             _say(f"stopping the {title}")
             _stop(child)
+
+
+def environment(settings: Settings | None) -> dict[str, str]:
+    """This process's environment with these settings and no others of ours."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    return {**kept, **(settings.environment() if settings else {})}
 
 
 def chat(client: httpx2.Client, gateway: str, engine: str, name: str, question: str) -> str:
@@ -139,7 +167,8 @@ def _require_free(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise ConfigurationError(f"port {port} is taken; choose others with --port and --engine-port") from error
+            options = "--port and --engine-port (make run PORT=… ENGINE_PORT=…)"
+            raise ConfigurationError(f"port {port} is taken; choose others with {options}") from error
 
 
 def _say(line: str) -> None:

@@ -11,6 +11,8 @@ from infra.local.gateway import Gateway, load_handlers
 from infra.local.template import read
 from renderlayer.bundle import open_model
 from renderlayer.http.auth import Keys
+from renderlayer.http.contain import Contain
+from renderlayer.http.logs import AccessLog, configure_logs
 from renderlayer.http.page import PageMiddleware
 from renderlayer.http.serve import run
 from renderlayer.settings import PREFIX, Settings
@@ -34,11 +36,12 @@ def serve(arguments: argparse.Namespace) -> None:
 
 def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
     template = read()
-    gateway = Gateway(template, load_handlers(template), settings.max_body_bytes)
+    configure_logs(settings)
+    gateway = Gateway(template, load_handlers(template, arguments.buffered), settings.max_body_bytes)
     try:
         doing = f"serving {settings.model} through {' and '.join(template.functions)}"
         page = PageMiddleware(gateway, open_model(settings).vocabulary, Keys.of(settings))
-        run(page, arguments.host, arguments.port, doing)
+        run(AccessLog(Contain(page)), arguments.host, arguments.port, doing, send_timeout=settings.send_timeout)
     finally:
         gateway.close()
 

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+FRONT_DOOR = "/v1/chat/completions"
 FUNCTION = "AWS::Serverless::Function"
 
 
@@ -33,11 +34,17 @@ class Template:
     """Functions by logical id, and the function's id for each (method, path).
 
     The method ANY stands for every method, the path None for every path that has no route of its own, and a segment in
-    braces for any segment.
+    braces for any segment. `streaming` is the function whose URL streams its answers.
     """
 
     functions: Mapping[str, Function]
     routes: Mapping[tuple[str, str | None], str]
+    streaming: str | None = None
+
+    @property
+    def front_door(self) -> str | None:
+        """Id of the function behind the HTTP API that does the same without streaming."""
+        return self.routes.get(("ANY", FRONT_DOOR))
 
     def function_for(self, method: str, path: str) -> str | None:
         """Id of the function that answers a request, as API Gateway picks it: the most specific route wins."""
@@ -51,6 +58,7 @@ def read(path: Path = TEMPLATE) -> Template:
     document = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # a SafeLoader
     handler = document["Globals"]["Function"]["Handler"]
     functions: dict[str, Function] = {}
+    streaming = None
     routes: dict[tuple[str, str | None], str] = {}
     for name, resource in document["Resources"].items():
         if resource["Type"] != FUNCTION:
@@ -58,11 +66,13 @@ def read(path: Path = TEMPLATE) -> Template:
         properties = resource["Properties"]
         module, _, attribute = properties.get("Handler", handler).rpartition(".")
         functions[name] = Function(name, ".".join([*Path(properties["CodeUri"]).parts, module]), attribute)
+        if properties.get("FunctionUrlConfig", {}).get("InvokeMode") == "RESPONSE_STREAM":
+            streaming = name
         for event in properties.get("Events", {}).values():
             if event["Type"] == "HttpApi":
                 route = event["Properties"]
                 routes[route.get("Method", "ANY").upper(), route.get("Path")] = name
-    return Template(functions, routes)
+    return Template(functions, routes, streaming)
 
 
 def _fits(path: str, route: str) -> bool:

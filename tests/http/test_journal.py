@@ -39,8 +39,9 @@ def application() -> FastAPI:
 
 
 @pytest.fixture
-def lines(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Calls a new handler with events; what it wrote, line by line."""
+def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Calls a new handler with events, as inside Lambda; what it wrote, line by line."""
+    monkeypatch.setenv("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9")
 
     def invoke(*events: dict[str, Any]) -> list[dict[str, Any]]:
         handler = LambdaHandler(application(), Settings(), "render")

@@ -36,7 +36,9 @@ def test_a_request_passes_through_the_handler() -> None:
 def test_a_route_that_does_not_exist() -> None:
     with gateway(echo) as client:
         assert client.post("/b").status_code == 404
-        assert client.get("/a").json() == {"message": "Not Found"}
+        assert client.get("/a").json() == {
+            "error": {"message": "Not Found", "type": "NotFoundError", "param": None, "code": 404}
+        }
 
 
 def test_a_body_that_is_too_large_never_becomes_an_event() -> None:
@@ -49,7 +51,7 @@ def test_a_body_that_is_too_large_never_becomes_an_event() -> None:
 def test_a_handler_that_raises(capsys: pytest.CaptureFixture[str]) -> None:
     with gateway(lambda event, context: {}["statusCode"]) as client:
         response = client.post("/a", json={})
-    assert (response.status_code, response.json()) == (500, {"message": "Internal Server Error"})
+    assert (response.status_code, response.json()["error"]["type"]) == (500, "InternalServerError")
     assert "KeyError" in capsys.readouterr().err
 
 

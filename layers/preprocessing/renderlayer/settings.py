@@ -141,6 +141,8 @@ class Settings:
     max_response_bytes: int = _row(
         6 << 20, "largest answer of a function, as Lambda counts it; 0: no limit", "int", least=0
     )
+    log_level: str = _row("info", "least severe lines that are logged", choices=("debug", "info", "warning", "error"))
+    log_format: str = _row("text", "form of the log's lines", choices=("text", "json"))
     max_n_sequences: int = _row(16_384, "largest n, and most choices a derender body", "int", least=1)
     max_completion_prompts: int = _row(1_024, "most prompts a completion request", "int", least=1)
     send_timeout: float = _row(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
@@ -54,19 +55,23 @@ def create_app(
     settings = settings or Settings.from_environment()
     server = server or Server.open(settings)
     endpoints = {route.path: _endpoint(route, server) for route in ROUTES if route.part in parts}
+    engine = cache(partial(_open_engine, settings))
     front_door: dict[str, Endpoint] = {}
-    engine = None
     if "complete" in parts and settings.engine_url:
         from renderlayer.http.complete import complete_endpoints
-        from renderlayer.pipeline import Engine
-        from renderlayer.secrets.secret import engine_key
 
-        engine = Engine(settings.engine_url, engine_key(settings))
-        front_door = complete_endpoints(server, engine)
+        front_door = complete_endpoints(server, engine())
     app = Application(settings, endpoints, front_door)
     app.state.server = server
     _add_status_routes(app, server, engine)
     return app
+
+
+def _open_engine(settings: Settings) -> Engine:
+    from renderlayer.pipeline import Engine
+    from renderlayer.secrets.secret import engine_key
+
+    return Engine(settings.engine_url, engine_key(settings))
 
 
 def _endpoint(route: Route, server: Server) -> Endpoint:
@@ -106,14 +111,14 @@ def _endpoint(route: Route, server: Server) -> Endpoint:
     return endpoint
 
 
-def _add_status_routes(app: FastAPI, server: Server, engine: Engine | None) -> None:
+def _add_status_routes(app: FastAPI, server: Server, engine: Callable[[], Engine]) -> None:
     async def health() -> Response:
         return Response(status_code=200)
 
     async def ready() -> Response:
         """Answers 503 while calls do not get through to the engine, where there is one."""
-        if engine is not None:
-            await engine.check()
+        if server.settings.engine_url:
+            await engine().check()
         return Response(status_code=200)
 
     async def load() -> dict[str, int]:

@@ -54,7 +54,7 @@ class Bodies:
         except RenderLayerError as error:
             return await refusal(error)(scope, receive, send)
         answer = _Answer(scope, send, accepts_gzip(header(scope, b"accept-encoding")), self._response_limit(scope))
-        return await self._app(scope, _replayed(body, receive), answer)
+        return await self._app(scope, replayed(body, receive), answer)
 
 
 class _Answer:
@@ -108,7 +108,8 @@ class _Answer:
         )
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """A request's body that was read already, and then what follows it."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -10,7 +11,7 @@ from starlette.responses import Response
 
 from renderlayer.http.application import Endpoint
 from renderlayer.http.body import decoded, header, json_response, read_body, require_json
-from renderlayer.http.counts import count_tokens
+from renderlayer.http.counts import count_generated, count_tokens
 from renderlayer.http.disconnect import Disconnected, NoAnswer, while_connected
 from renderlayer.http.streams import EventStream
 from renderlayer.http.threads import aside_of
@@ -72,7 +73,8 @@ def _endpoint(door: FrontDoor, server: Server, engine: Engine, waiting: Waiting)
             pending = await aside(lambda: door.begin(decoded(body), server, header_id))
         headers = {HEADER: header_value(left_out)} if left_out else {}
         if pending.stream:
-            told = chunks(pending, engine, aside=aside)
+            count_tokens(request.scope, pending.prompts)
+            told = chunks(pending, engine, aside=aside, seen=partial(count_generated, request.scope))
             try:
                 # what fails before the first chunk is an ordinary error
                 first = [chunk] if (chunk := await anext(told, None)) is not None else []

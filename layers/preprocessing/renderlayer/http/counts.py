@@ -7,6 +7,8 @@ from typing import Any
 from starlette.types import Scope
 
 COUNTS = "renderlayer.counts"
+_NAMES = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+"""Names of `usage`, and those that the Responses and the Messages API give them."""
 
 
 def count_tokens(scope: Scope, answer: Any) -> None:
@@ -25,10 +27,20 @@ def count_tokens(scope: Scope, answer: Any) -> None:
             counts[name] = counts.get(name, 0) + number
 
 
+def count_generated(scope: Scope, event: Any) -> None:
+    """Note the tokens of one event of the engine's stream."""
+    counts = scope.get(COUNTS)
+    choices = event.get("choices") if isinstance(event, dict) else None
+    if counts is not None and isinstance(choices, list):
+        number = sum(len(choice.get("token_ids") or ()) for choice in choices if isinstance(choice, dict))
+        counts["completion_tokens"] = counts.get("completion_tokens", 0) + number
+
+
 def _counted(answer: dict[str, Any]) -> dict[str, int]:
     if "token_ids" in answer:
         return {"prompt_tokens": len(answer["token_ids"])}
     if "count" in answer:
         return {"prompt_tokens": answer["count"]}
     usage = answer.get("usage") or answer.get("chunk", {}).get("usage") or {}
-    return {name: usage[name] for name in ("prompt_tokens", "completion_tokens") if usage.get(name) is not None}
+    named = {name: usage.get(name, usage.get(other)) for name, other in _NAMES.items()}
+    return {name: number for name, number in named.items() if number is not None}

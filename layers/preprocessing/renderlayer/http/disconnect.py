@@ -7,11 +7,17 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
+
+from renderlayer.http.counts import COUNTS
 
 T = TypeVar("T")
 CLIENT_CLOSED_REQUEST = 499
 """The status, as nginx named it, under which a request of a client that left is logged."""
+
+
+LEFT = "left"
+"""Among the counts of a request (`counts.py`): its client left before the answer had ended."""
 
 
 class Disconnected(Exception):
@@ -44,11 +50,15 @@ async def _disconnect(receive: Receive) -> None:
         pass
 
 
+def note_left(scope: Scope) -> None:
+    """Note for the request's log line that its client left."""
+    counts = scope.get(COUNTS)
+    if counts is not None:
+        counts[LEFT] = 1
+
+
 class NoAnswer(Response):
     """What is sent to a client that left: nothing but a status, for the log."""
 
     def __init__(self) -> None:
         super().__init__(status_code=CLIENT_CLOSED_REQUEST)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await super().__call__(scope, receive, send)

@@ -23,7 +23,7 @@ _VALUES = """
     config-format cpu-offload-gb cudagraph-capture-sizes data-parallel-address data-parallel-backend
     data-parallel-rank data-parallel-size data-parallel-size-local device-ids distributed-executor-backend
     download-dir dtype ec-transfer-config gpu-memory-utilization hf-token kv-cache-dtype kv-cache-memory-bytes
-    kv-transfer-config load-format log-config-file log-level max-log-len max-num-batched-tokens max-num-seqs
+    kv-transfer-config load-format log-config-file max-log-len max-num-batched-tokens max-num-seqs
     max-parallel-loading-workers max-seq-len-to-capture mm-encoder-attn-backend mm-encoder-tp-mode
     mm-processor-cache-gb mm-processor-cache-type model-loader-extra-config moe-backend
     num-gpu-blocks-override optimization-level otlp-traces-endpoint pipeline-parallel-size quantization

@@ -7,6 +7,7 @@ lines come out as JSON with the same request ids.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -31,7 +32,7 @@ _UNITS = {"Duration": MetricUnit.Milliseconds}
 
 
 class Journal:
-    """ASGI middleware that writes the line.
+    """ASGI middleware that writes the line; outside of Lambda, a host writes its own, from `counts` of the context.
 
     Args:
         app: the application.
@@ -41,11 +42,16 @@ class Journal:
     def __init__(self, app: ASGIApp, service: str) -> None:
         self._app = app
         self._service = service
-        self._keys = Logger(service=NAMESPACE, location=None).registered_formatter
+        inside = "AWS_LAMBDA_RUNTIME_API" in os.environ
+        self._keys = Logger(service=NAMESPACE, location=None).registered_formatter if inside else None
         self._cold = True
         self._lock = threading.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._keys is None:
+            scope.setdefault(COUNTS, getattr(scope["aws.context"], "counts", None))
+            await self._app(scope, receive, send)
+            return
         began = time.perf_counter()
         answer = _Watch(send)
         ids = request_ids(scope)

@@ -12,18 +12,18 @@ from mangum import Mangum
 from mangum.handlers.api_gateway import HTTPGateway
 from mangum.types import LambdaHandler as Source
 from starlette.responses import Response
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer.deadline import ending
 from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.http.application import Application
-from renderlayer.http.bodies import Bodies
+from renderlayer.http.bodies import Bodies, replayed
 from renderlayer.http.body import error_response
 from renderlayer.http.contain import Contain
 from renderlayer.http.exchange import THREAD, Collected, Exchange, Sink, finish
 from renderlayer.http.journal import Journal
 from renderlayer.http.prefix import put_under
-from renderlayer.http.threads import STREAMED
+from renderlayer.http.threads import SHARED, STREAMED
 from renderlayer.settings import Settings
 
 ENVELOPE = 64 << 10
@@ -102,6 +102,24 @@ class LambdaHandler(Mangum):
             THREAD.loop.run(self._work(scope, exchange))
         if not exchange.ended:
             raise RuntimeError("the answer broke off")
+
+    async def serve(self, event: dict[str, Any], context: Any, receive: Receive, send: Send) -> None:
+        """Answer an event part by part on the running event loop, where a server does the same for others meanwhile.
+
+        Args:
+            receive: tells, after the event's body, when the client leaves.
+            send: takes the answer.
+
+        Raises:
+            ConfigurationError: it is none of HTTP.
+        """
+        try:
+            _, scope, body = self._read(event, context)
+        except BadRequest as error:
+            await error_response(error)({"type": "http"}, receive, send)
+            return
+        scope[STREAMED] = scope[SHARED] = True
+        await self.app(scope, replayed(body, receive), send)
 
     def _read(self, event: dict[str, Any], context: Any) -> tuple[Source, Scope, bytes]:
         """What an event came from, its scope and its body.

@@ -61,12 +61,14 @@ def main(arguments: argparse.Namespace) -> None:
     from renderlayer.http.app import create_app
     from renderlayer.http.bodies import Bodies
     from renderlayer.http.contain import Contain
+    from renderlayer.http.logs import AccessLog, configure_logs
     from renderlayer.http.prefix import UnderPrefix
 
     exit_on_signals()
     settings = Settings.from_arguments(arguments)
     if settings.fast_tokenizer_after is None:
         settings = replace(settings, fast_tokenizer_after=LONG_TEXT)
+    configure_logs(settings)
     app = create_app(settings)
     app.read_with(lambda inner: Bodies(inner, settings.max_body_bytes))
     served: ASGIApp = app
@@ -74,8 +76,13 @@ def main(arguments: argparse.Namespace) -> None:
         from renderlayer.http.page import PageMiddleware
 
         served = PageMiddleware(app, app.state.server.model.vocabulary, app.keys)
-    served = Contain(UnderPrefix(served, settings.root_path))
-    run(served, arguments.host, arguments.port, f"serving {settings.model}", send_timeout=settings.send_timeout)
+    run(
+        AccessLog(Contain(UnderPrefix(served, settings.root_path))),
+        arguments.host,
+        arguments.port,
+        f"serving {settings.model}",
+        send_timeout=settings.send_timeout,
+    )
 
 
 def run(
@@ -108,6 +115,7 @@ def run(
         port=port,
         lifespan="off",
         ws="none",
+        log_config=None,
         log_level="warning",
         access_log=False,
         timeout_keep_alive=KEEP_ALIVE,

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from renderlayer.derender import sse
 from renderlayer.errors import RenderLayerError
 from renderlayer.http.body import EVENT_STREAM, read_body
-from renderlayer.http.disconnect import Disconnected, while_connected
+from renderlayer.http.disconnect import Disconnected, note_left, while_connected
 from renderlayer.http.routes import StreamWork
 from renderlayer.http.threads import in_function
 from renderlayer.render.server import Server
@@ -61,7 +61,7 @@ class EventStream(Response):
             async with aclosing(self._rest):
                 await while_connected(receive, self._send(send))
         except Disconnected:
-            return
+            note_left(scope)
         finally:
             self._ended()
 

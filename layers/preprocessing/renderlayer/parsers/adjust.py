@@ -199,6 +199,7 @@ def adjust(
     tokenizer_grammar: str | None = None,
     beginning: Beginning | None = None,
     always: bool = True,
+    hold_demanded: bool = False,
 ) -> Adjustment:
     """Decide what the parsers change on a request.
 
@@ -213,6 +214,8 @@ def adjust(
         tokenizer_grammar: a Lark grammar by which the tokenizer describes a whole answer (mistral).
         beginning: the tokenizer's response template, by which whole answers are constrained (beam).
         always: such a constraint is for every request, not only where something is demanded.
+        hold_demanded: hold the arguments of demanded calls to the tools' schemas, unless a tool is not `strict`; the
+            reference does so for tools that are `strict`.
 
     Raises:
         BadRequest: the tools or the constraint cannot be turned into a grammar.
@@ -230,7 +233,9 @@ def adjust(
         if beginning is not None:
             callable_tools = tools if in_play and tool_choice is not None else None
             single, level = parallel_tool_calls is False, strict_level or row.level
-            return _by_template(beginning, callable_tools or [], tool_choice, single, structured_outputs, level, always)
+            return _by_template(
+                beginning, callable_tools or [], tool_choice, single, structured_outputs, level, always, hold_demanded
+            )
         if in_play and tools and tool_choice is not None:
             structured_outputs = _with_tools(
                 row,
@@ -239,6 +244,7 @@ def adjust(
                 single=parallel_tool_calls is False,
                 given=structured_outputs,
                 level=strict_level or row.level,
+                hold_demanded=hold_demanded,
             )
     except RecursionError:
         raise BadRequest("The schemas of tools or structured outputs are nested too deeply.", "tools") from None
@@ -253,6 +259,7 @@ def _by_template(
     given: Params | None,
     level: str,
     always: bool,
+    hold_demanded: bool,
 ) -> Adjustment:
     """The constraint of a whole answer by the response template (wire.md 2.7, beam)."""
     name = named_tool(tool_choice) if tools else None
@@ -262,7 +269,8 @@ def _by_template(
         return Adjustment(given, False)
     from renderlayer.parsers.structural_tags.by_template import answer
 
-    callable_tools = read_tools(tools, name, all_strict=level == "parameter") if tools else []
+    held = hold_demanded and demand != "auto"
+    callable_tools = read_tools(tools, name, level == "parameter", held) if tools else []
     held_to = None if given is None else as_format(given)
     content = answer(beginning, callable_tools, demand, single or demand == "named", held_to)
     return Adjustment(params(structural_tag=formats.written(content)), False, reasoning_ended=beginning.fresh)
@@ -275,7 +283,14 @@ def _keeps_special_tokens(parsers: Parsers, row: _ToolParser, in_play: bool) -> 
 
 
 def _with_tools(
-    row: _ToolParser, tools: Dumps, tool_choice: ToolChoice, *, single: bool, given: Params | None, level: str
+    row: _ToolParser,
+    tools: Dumps,
+    tool_choice: ToolChoice,
+    *,
+    single: bool,
+    given: Params | None,
+    level: str,
+    hold_demanded: bool,
 ) -> Params | None:
     """The constraint of a request whose tools are in play; what it was when the tools add none."""
     name = named_tool(tool_choice)
@@ -291,7 +306,7 @@ def _with_tools(
         return given
     from renderlayer.parsers.structural_tags.build import tool_calls
 
-    callable_tools = read_tools(tools, name, all_strict=level == "parameter")
+    callable_tools = read_tools(tools, name, level == "parameter", hold_demanded and demand != "auto")
     if demand == "auto" and given is not None:
         # Plain text would pass the tag of auto and make the client's constraint void.
         calls = tool_calls(row.tag, callable_tools, "required", single=single)

@@ -43,7 +43,7 @@ class PendingChat:
         self._body = body
         self._server = server
         self._request = parse(ChatCompletionRequest, body)
-        self.prompts = [render_chat(self._request, server, header_id)]
+        self.prompts = [render_chat(self._request, server.front_door, header_id)]
         self.stream = bool(self._request.stream)
         self._id = {"id": self.prompts[0]["request_id"]}
         self._prompt = self.prompts[0]["token_ids"]

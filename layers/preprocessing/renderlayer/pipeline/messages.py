@@ -32,5 +32,5 @@ async def complete_messages(
 def pending_messages(body: Any, server: Server, header_id: str | None = None) -> PendingDialect:
     """A Messages request, rendered."""
     request = parse(MessagesRequest, body)
-    rendered = render_messages(request, server, header_id)
+    rendered = render_messages(request, server.front_door, header_id)
     return PendingDialect(rendered, body, bool(request.stream), FIELD, derender_messages, tell_messages, server)

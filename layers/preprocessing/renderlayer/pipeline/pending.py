@@ -92,12 +92,17 @@ async def side_by_side(
 
 
 async def chunks(
-    pending: Pending, engine: Engine, timeout: float | None = None, aside: Aside | None = None
+    pending: Pending,
+    engine: Engine,
+    timeout: float | None = None,
+    aside: Aside | None = None,
+    seen: Callable[[Json], None] = lambda event: None,
 ) -> AsyncGenerator[Json]:
     """The answer's chunks as the engine writes. Close the iterator (`contextlib.aclosing`): that stops the engine.
 
     Args:
         timeout: seconds that the engine may take in all.
+        seen: is shown each event of the engine.
         aside: does the steps that are long; the others are done at once, since they cost less than a thread's turn.
 
     Raises:
@@ -106,6 +111,7 @@ async def chunks(
     try:
         async with aclosing(_events(pending.prompts, engine, timeout)) as events:
             async for prompt, event in events:
+                seen(event)
                 step = partial(pending.step, prompt, event)
                 for chunk in await aside(step) if aside and _is_long(event) else step():
                     yield chunk

@@ -32,5 +32,5 @@ async def complete_responses(
 def pending_responses(body: Any, server: Server, header_id: str | None = None) -> PendingDialect:
     """A Responses request, rendered."""
     request = parse(ResponsesRequest, body)
-    rendered = render_responses(request, server, header_id)
+    rendered = render_responses(request, server.front_door, header_id)
     return PendingDialect(rendered, body, bool(request.stream), FIELD, derender_responses, tell_responses, server)

@@ -71,6 +71,7 @@ def adjustment(
         tokenizer_grammar=grammar,
         beginning=_beginning(server, prompt_token_ids),
         always=server.settings.beam_always_constrain_output,
+        hold_demanded=server.is_front_door,
     )
 
 

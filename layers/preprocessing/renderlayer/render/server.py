@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,6 +53,7 @@ class Server:
 
     model: Model
     settings: Settings
+    is_front_door: bool = False
 
     @classmethod
     def open(cls, settings: Settings) -> Server:
@@ -64,6 +65,14 @@ class Server:
         server = cls(open_model(settings), settings)
         server._check()
         return server
+
+    @cached_property
+    def front_door(self) -> Server:
+        """The same server as one that gives whole answers: calls that a request demands fit their tool's schema.
+
+        What is rendered for others stays what the reference renders.
+        """
+        return self if self.is_front_door else replace(self, is_front_door=True)
 
     @cached_property
     def names(self) -> list[str]:

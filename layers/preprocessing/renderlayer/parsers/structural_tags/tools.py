@@ -20,6 +20,7 @@ Demand = Literal["auto", "required", "named"]
 # own schema at most. Twenty thousand tools stay below; what is above would not compile in any useful time.
 MAX_TAG_CHARS = 64 << 20
 _CHARS_PER_PART = 400
+_SAYS_TYPE = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"})
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,16 @@ def is_strict(tool: dict[str, Any]) -> bool:
     return tool["function"].get("strict") is True
 
 
-def read_tools(tools: Sequence[dict[str, Any]], name: str | None, all_strict: bool) -> list[Tool]:
+def read_tools(
+    tools: Sequence[dict[str, Any]], name: str | None, all_strict: bool, unless_lax: bool = False
+) -> list[Tool]:
     """The tools that may be called, from their dumps.
 
     Args:
         tools: dumped tools (wire.md 2.7).
         name: the named tool, or None for all.
         all_strict: hold every tool's arguments to its schema, as if each were strict.
+        unless_lax: the same for tools that do not say `"strict": false`; arguments without a schema are an object.
 
     Raises:
         BadRequest: no tool has that name.
@@ -64,10 +68,18 @@ def read_tools(tools: Sequence[dict[str, Any]], name: str | None, all_strict: bo
         if name is None or function["name"] == name:
             parameters = function.get("parameters")
             strict = parameters is not None and (all_strict or is_strict(tool))
-            found.append(Tool(function["name"], parameters if strict else True, parameters))
+            schema: Schema = parameters if strict else True
+            if unless_lax and function.get("strict") is not False:
+                schema = _object(parameters or {})
+            found.append(Tool(function["name"], schema, parameters))
     if not found:
         raise BadRequest(f"The tool with name '{name}' is not found in the tools list.", "tool_choice")
     return found
+
+
+def _object(parameters: dict[str, Any]) -> dict[str, Any]:
+    """A schema of arguments; where it leaves open what they are, they are an object."""
+    return parameters if parameters.keys() & _SAYS_TYPE else {"type": "object", **parameters}
 
 
 def check_size(tools: Sequence[Tool], spellings: int, per_property: bool) -> None:
