@@ -5,6 +5,7 @@ from __future__ import annotations
 RECORDINGS = {
     "AriaForConditionalGeneration": "fam-aria",
     "Cohere2VisionForConditionalGeneration": "fam-cohere2-vision",
+    "DeepseekOCRForCausalLM": "fam-deepseek-ocr",
     "DeepseekVLV2ForCausalLM": "fam-deepseek-vl2",
     "DotsOCRForCausalLM": "fam-dots-ocr",
     "Gemma3ForConditionalGeneration": "tiny-gemma3",
@@ -13,6 +14,7 @@ RECORDINGS = {
     "Glm4vMoeForConditionalGeneration": "fam-glm4.5v",
     "GlmOcrForConditionalGeneration": "fam-glm-ocr",
     "Idefics3ForConditionalGeneration": "fam-idefics3",
+    "InternVLChatModel": "fam-internvl-chat",
     "InternVLForConditionalGeneration": "fam-internvl-hf",
     "Lfm2VlForConditionalGeneration": "fam-lfm2-vl",
     "LightOnOCRForConditionalGeneration": "fam-lightonocr",

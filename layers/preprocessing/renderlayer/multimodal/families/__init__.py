@@ -14,6 +14,7 @@ __all__ = ["BY_TYPE", "FAMILIES", "build", "taken"]
 FAMILIES = {
     "AriaForConditionalGeneration": ("aria", "Aria"),
     "Cohere2VisionForConditionalGeneration": ("cohere2_vision", "Cohere2Vision"),
+    "DeepseekOCRForCausalLM": ("deepseek_ocr", "DeepseekOCR"),
     "DeepseekVLV2ForCausalLM": ("deepseek_vl2", "DeepseekVL2"),
     "DotsOCRForCausalLM": ("dots_ocr", "DotsOCR"),
     "Gemma3ForConditionalGeneration": ("gemma3", "Gemma3"),
@@ -22,6 +23,7 @@ FAMILIES = {
     "Glm4vMoeForConditionalGeneration": ("glm4v", "Glm4v"),
     "GlmOcrForConditionalGeneration": ("glm4v", "Glm4v"),
     "Idefics3ForConditionalGeneration": ("idefics3", "Idefics3"),
+    "InternVLChatModel": ("internvl_chat", "InternVLChat"),
     "InternVLForConditionalGeneration": ("internvl", "InternVL"),
     "KimiVLForConditionalGeneration": ("kimi_vl", "KimiVL"),
     "Lfm2VlForConditionalGeneration": ("lfm2_vl", "Lfm2VL"),

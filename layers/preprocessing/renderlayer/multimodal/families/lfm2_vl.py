@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import BILINEAR, COMMON, HALF
 from renderlayer.multimodal.families.internvl import nearest
-from renderlayer.multimodal.families.sizes import Size, check_tiles, processable
+from renderlayer.multimodal.families.sizes import Size, check_tiles, processable, tile_grids
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
 
@@ -104,20 +103,7 @@ def tiling(size: Size, chosen: Options) -> Size:
     large = rows * columns > chosen["max_image_tokens"] * step**2 * chosen["max_pixels_tolerance"]
     if not large or least == most == 1:
         return 1, 1
-    return nearest(size, int(chosen["tile_size"]) ** 2, _grids(least, most))
-
-
-@lru_cache(maxsize=16)
-def _grids(least: int, most: int) -> tuple[tuple[int, int], ...]:
-    """(across, down), the fewest tiles first; among as many tiles in a set's order, which is the reference's, too."""
-    grids = [
-        (across, down)
-        for count in range(least, most + 1)
-        for across in range(1, count + 1)
-        for down in range(1, count + 1)
-        if least <= across * down <= most
-    ]
-    return tuple(sorted(set(grids), key=lambda grid: grid[0] * grid[1]))
+    return nearest(size, int(chosen["tile_size"]) ** 2, tile_grids(least, most))
 
 
 def _pairs(shapes: list[Size]) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from renderlayer.errors import BadRequest
@@ -136,3 +137,16 @@ def fitted(size: Size, canvas: Size) -> Size:
     if across < down:
         return min(math.ceil(height * across), rows), columns
     return rows, min(math.ceil(width * down), columns)
+
+
+@lru_cache(maxsize=16)
+def tile_grids(least: int, most: int) -> tuple[tuple[int, int], ...]:
+    """(across, down), the fewest tiles first; among as many tiles in a set's order, which is the reference's, too."""
+    grids = [
+        (across, down)
+        for count in range(least, most + 1)
+        for across in range(1, count + 1)
+        for down in range(1, count + 1)
+        if least <= across * down <= most
+    ]
+    return tuple(sorted(set(grids), key=lambda grid: grid[0] * grid[1]))

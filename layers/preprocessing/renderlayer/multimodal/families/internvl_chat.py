@@ -1,0 +1,123 @@
+"""InternVL in its own form (`InternVLChatModel`): tiles and a thumbnail, resized by Pillow, divided before normalising."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from renderlayer.errors import BadRequest
+from renderlayer.multimodal.clip import Clip
+from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
+from renderlayer.multimodal.families.defaults import COMMON
+from renderlayer.multimodal.families.internvl import nearest
+from renderlayer.multimodal.families.sizes import Size, check_tiles, tile_grids
+from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
+
+_MEAN, _STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+# The text model's type → what stands for a frame; other models take no videos.
+_VIDEO_TOKENS = {
+    "qwen2": "<|video_pad|>",
+    "qwen3": "<|video_pad|>",
+    "qwen3_moe": "<|video_pad|>",
+    "gpt_oss": "<|reserved_200000|>",
+}
+_OPTIONS = ("image_size", "min_dynamic_patch", "max_dynamic_patch", "dynamic_image_size", "use_thumbnail")
+
+
+class InternVLChat(Plain):
+    """InternVL 1.5 to 3.5."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.context = facts.token("<IMG_CONTEXT>")
+        self.begin, self.end = facts.token("<img>"), facts.token("</img>")
+        config = facts.config
+        text = config.get("llm_config") or config.get("text_config") or {}
+        self.video = facts.lexicon.id_of(_VIDEO_TOKENS.get(str(text.get("model_type")), ""))
+        self.modalities = ("image",) if self.video is None else ("image", "video")
+        tower = config.get("vision_config", {})
+        self.edge = int(tower.get("image_size", 448))
+        ratio = float(config.get("downsample_ratio", 0.5))
+        self.length = int((self.edge // int(tower.get("patch_size", 14))) ** 2 * ratio**2)
+        self.defaults = {"min_dynamic_patch": 1, "max_dynamic_patch": 12, "dynamic_image_size": True}
+        self.defaults |= {"use_thumbnail": True, **{name: config[name] for name in _OPTIONS if name in config}}
+
+    def placeholder(self, modality: str, ordinal: int) -> str:
+        return f"<{modality}>"
+
+    def target(self, modality: str) -> list[int]:
+        return self.facts.lexicon.encode(f"<{modality}>")
+
+    def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
+        return self._plan_video(media) if modality == "video" else self._plan_image(media, kwargs)
+
+    def _plan_image(self, picture: Picture, kwargs: Mapping[str, Any]) -> Plan:
+        unknown = [name for name in kwargs if name not in _OPTIONS and not name.endswith("_kwargs")]
+        if unknown:
+            raise BadRequest(f"InternVL's processor has no option {unknown[0][:100]!r}; it has {', '.join(_OPTIONS)}.")
+        chosen = options(self.defaults, kwargs, "images_kwargs")
+        if chosen.get("image_size", self.edge) != self.edge:
+            raise BadRequest("image_size cannot be changed by request.", "mm_processor_kwargs")
+        width, height = picture.size
+        least, most = (chosen["min_dynamic_patch"], chosen["max_dynamic_patch"])
+        grids = tile_grids(int(least), check_tiles(int(most))) if chosen["dynamic_image_size"] else ((1, 1),)
+        shape = nearest((height, width), self.edge**2, grids)
+        count = shape[0] * shape[1]
+        thumbnail = bool(chosen["use_thumbnail"]) and count > 1
+        metadata = {
+            "image_num_patches": Field(int64(count + thumbnail), "batched", keep_on_cpu=True),
+            "image_token_id": Field(int64(self.context), "shared", keep_on_cpu=True),
+        }
+
+        def fields() -> Fields:
+            return {"pixel_values_flat": Field(_tiles(picture, shape, self.edge, thumbnail), "flat"), **metadata}
+
+        tokens = [self.begin, *[self.context] * (self.length * (count + thumbnail)), self.end]
+        return Plan(tokens, metadata, fields, [token == self.context for token in tokens])
+
+    def _plan_video(self, clip: Clip) -> Plan:
+        assert self.video is not None
+        tokens: list[int] = []
+        for number in range(1, len(clip.indices) + 1):
+            tokens += self.facts.lexicon.encode(f"Frame{number}: ")
+            tokens += [self.begin, *[self.video] * self.length, self.end]
+        metadata = {
+            "video_num_patches": Field(int64(len(clip.indices)), "batched", keep_on_cpu=True),
+            "video_token_id": Field(int64(self.video), "shared", keep_on_cpu=True),
+        }
+
+        def fields() -> Fields:
+            return {"pixel_values_flat_video": Field(_frames(clip.frames(), self.edge), "flat"), **metadata}
+
+        return Plan(tokens, metadata, fields, [token == self.video for token in tokens])
+
+
+def _tiles(picture: Picture, shape: Size, edge: int, thumbnail: bool) -> Tensor:
+    """bfloat16 of shape (tiles, 3, edge, edge); the thumbnail comes last."""
+    import numpy as np
+
+    from renderlayer.multimodal.pixels import stills
+
+    image = picture.rgb()
+    parts = stills.tiles(stills.planes(image.resize((edge * shape[1], edge * shape[0]))), (edge, edge))
+    if thumbnail:
+        parts = np.concatenate([parts, stills.planes(image.resize((edge, edge)))[None]])
+    return _normalised(parts)
+
+
+def _frames(frames: Iterable[Any], edge: int) -> Tensor:
+    import numpy as np
+    from PIL import Image
+
+    from renderlayer.multimodal.pixels import stills
+
+    return _normalised(np.stack([stills.planes(Image.fromarray(frame).resize((edge, edge))) for frame in frames]))
+
+
+def _normalised(planes: Any) -> Tensor:
+    from renderlayer.multimodal.pixels import stills
+
+    recipe = stills.Recipe.of({**COMMON, "image_mean": _MEAN, "image_std": _STD})
+    return stills.finished(planes, replace(recipe, fused=False))
