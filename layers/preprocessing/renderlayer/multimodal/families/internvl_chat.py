@@ -1,4 +1,4 @@
-"""InternVL in its own form (`InternVLChatModel`): tiles and a thumbnail, resized by Pillow, divided before normalising."""
+"""InternVL in its own form (`InternVLChatModel`): tiles and a thumbnail, resized by Pillow, divided first."""
 
 from __future__ import annotations
 

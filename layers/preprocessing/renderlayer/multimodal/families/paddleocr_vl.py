@@ -19,6 +19,7 @@ _DEFAULTS = {"temporal_patch_size": 1, "image_mean": HALF, "image_std": HALF}
 class PaddleOCRVL(QwenVL):
     """Images of PaddleOCR-VL."""
 
+    grouped = False
     normalised = True
 
     def __init__(self, facts: Facts) -> None:

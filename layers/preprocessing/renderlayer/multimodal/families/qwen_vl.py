@@ -20,6 +20,7 @@ class QwenVL(Plain):
 
     modalities: tuple[str, ...] = ("image",)
     timed: tuple[str, ...] = ()  # modalities whose replacement tells times
+    grouped = True  # whether the patches of a square stand together; else they follow each other in rows
     normalised = False  # whether pixels are normalised here; else they are bytes, which the engine normalises
 
     def __init__(self, facts: Facts) -> None:
@@ -48,7 +49,8 @@ class QwenVL(Plain):
             from renderlayer.multimodal.pixels.arrays import patch_rows
             from renderlayer.multimodal.pixels.stills import raster
 
-            rows = patch_rows(self.frames([raster(picture)], (height, width), chosen), patch, merge, temporal)
+            planes = self.frames([raster(picture)], (height, width), chosen)
+            rows = patch_rows(planes, patch, merge if self.grouped else 1, temporal)
             return {"pixel_values": Field(rows, "flat"), "image_grid_thw": grid}
 
         tokens = (height // patch) * (width // patch) // merge**2
