@@ -9,6 +9,7 @@ RECORDINGS = {
     "DeepseekVLV2ForCausalLM": "fam-deepseek-vl2",
     "DotsOCRForCausalLM": "fam-dots-ocr",
     "Gemma3ForConditionalGeneration": "tiny-gemma3",
+    "Gemma3nForConditionalGeneration": "fam-gemma3n",
     "Gemma4ForConditionalGeneration": "fam-gemma4",
     "Glm4vForConditionalGeneration": "fam-glm4.1v",
     "Glm4vMoeForConditionalGeneration": "fam-glm4.5v",
@@ -27,7 +28,9 @@ RECORDINGS = {
     "PaddleOCRVLForConditionalGeneration": "fam-paddleocr-vl",
     "Qwen2AudioForConditionalGeneration": "fam-qwen2-audio",
     "Qwen2VLForConditionalGeneration": "fam-qwen2-vl",
+    "Qwen2_5OmniModel": "fam-qwen2.5-omni",
     "Qwen2_5_VLForConditionalGeneration": "tiny-qwen2.5-vl",
+    "Qwen3OmniMoeForConditionalGeneration": "fam-qwen3-omni",
     "Qwen3VLForConditionalGeneration": "tiny-qwen3-vl",
     "Qwen3VLMoeForConditionalGeneration": "fam-qwen3-vl-moe",
     "Qwen3_5ForConditionalGeneration": "fam-qwen3.5",
@@ -36,7 +39,10 @@ RECORDINGS = {
 """Architecture → a set of recorded exchanges."""
 MORE_RECORDINGS = ("fam-glm4.6v", "fam-pixtral-hf")
 """Of architectures that have a set already."""
-ALIKE = {"Qwen3_5MoeForConditionalGeneration": "Qwen3_5ForConditionalGeneration"}
+ALIKE = {
+    "Qwen2_5OmniForConditionalGeneration": "Qwen2_5OmniModel",
+    "Qwen3_5MoeForConditionalGeneration": "Qwen3_5ForConditionalGeneration",
+}
 """Architecture → another one, whose processor is the same in the reference."""
 ORACLES = {"Phi4MultimodalForCausalLM": "phi4_multimodal"}
 """Architecture → a case of `processed.CASES`: Hugging Face's processor, to the last bit."""

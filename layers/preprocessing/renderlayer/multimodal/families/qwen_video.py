@@ -49,7 +49,7 @@ class Qwen2VL(QwenVL):
         grid = (groups, height // patch, width // patch)
         metadata = {
             "video_grid_thw": Field(int64(grid), "batched", keep_on_cpu=True),
-            **self.time_fields(clip, temporal),
+            **self.time_fields(clip, temporal, chosen),
         }
 
         def fields() -> Fields:
@@ -70,7 +70,7 @@ class Qwen2VL(QwenVL):
         """The size at which frames are cut into patches."""
         return snapped(size, factor, *pixel_range(chosen, _SIZE))
 
-    def time_fields(self, clip: Clip, temporal: int) -> Fields:
+    def time_fields(self, clip: Clip, temporal: int, chosen: Options) -> Fields:
         """What the engine learns of the video's time."""
         return {}
 
@@ -85,7 +85,7 @@ class Qwen2VL(QwenVL):
 class Qwen25VL(Qwen2VL):
     """Qwen2.5-VL: also says how many seconds a pair of frames spans."""
 
-    def time_fields(self, clip: Clip, temporal: int) -> Fields:
+    def time_fields(self, clip: Clip, temporal: int, chosen: Options) -> Fields:
         rate = len(clip.indices) / clip.source.frames * clip.source.fps if clip.source.fps else 24.0
         return {"second_per_grid_ts": Field(bfloat16(temporal / rate), "batched", keep_on_cpu=True)}
 
@@ -128,7 +128,7 @@ class Qwen3VL(Qwen2VL):
         bounds = pixel_range(chosen, {"shortest_edge": 128 * 32 * 32, "longest_edge": 32 * 32 * 768})
         return snapped(raised(size, factor), factor, *bounds, frames=frames, temporal=temporal)
 
-    def time_fields(self, clip: Clip, temporal: int) -> Fields:
+    def time_fields(self, clip: Clip, temporal: int, chosen: Options) -> Fields:
         return {"timestamps": Field(timestamps(clip, temporal), "batched", keep_on_cpu=True)}
 
     def video_tokens(self, clip: Clip, groups: int, length: int, temporal: int) -> list[int]:
