@@ -9,7 +9,7 @@ from renderlayer.parsers import Parser, ParserNames, open_parser
 from renderlayer.render.server import Server
 from renderlayer.roundtrip.alternatives import Written, better
 from renderlayer.roundtrip.conversations import answers
-from renderlayer.roundtrip.markup import markers, thought, unescaped
+from renderlayer.roundtrip.markup import markers, thought
 from renderlayer.roundtrip.reading import Sizes, Tokens, read, streamed
 from renderlayer.roundtrip.turns import Turn, Writer
 from renderlayer.roundtrip.verdict import Loss, losses
@@ -66,7 +66,7 @@ def examine(
         if parser is None:
             continue
         answer = read(parser, tokens)
-        found += losses(turn, answer, writer, unescaped(names))
+        found += losses(turn, answer, writer, names)
         for sizes in cuts(len(tokens.pieces)):
             read_streams += 1
             if streamed(parser, tokens, sizes) != answer:

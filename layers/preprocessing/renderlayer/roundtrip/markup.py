@@ -8,6 +8,7 @@ from renderlayer.parsers.element_calls import ElementCalls
 from renderlayer.parsers.events import ParserNames
 from renderlayer.parsers.gemma_calls import GemmaCalls
 from renderlayer.parsers.messages import MessageFormat
+from renderlayer.parsers.python_calls import PythonCalls
 from renderlayer.parsers.reasoning_formats import REASONING
 from renderlayer.parsers.tags import Tags
 from renderlayer.parsers.tool_formats import TOOLS
@@ -16,12 +17,10 @@ HARMONY = ("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>"
 
 
 def markers(names: ParserNames) -> list[str]:
-    """The markers of a pair of parsers."""
+    """The markers of a pair of parsers that may stand in an argument: not what separates messages."""
     tool, thinker = TOOLS.get(names.tool or ""), REASONING.get(names.reasoning or "")
     found = tool.literals() if tool else []
-    if isinstance(thinker, MessageFormat):
-        found += thinker.declared()
-    elif thinker:
+    if thinker and not isinstance(thinker, MessageFormat):
         found += [*thinker.opens, *thinker.closes, *thinker.ends]
     return [marker for marker in dict.fromkeys(found) if marker.strip() and "{" not in marker]
 
@@ -53,13 +52,18 @@ def thought(names: ParserNames) -> tuple[str, str]:
     return form.opens[0], form.closes[0]
 
 
-def unescaped(names: ParserNames) -> tuple[str, ...]:
-    """What ends a string of an argument wherever it stands, since the format has no way to escape it."""
+def unreadable(names: ParserNames, string: str, text: str) -> str:
+    """Why nobody can tell where a string of an argument ends that the template wrote into `text`; "" for no reason."""
     form = TOOLS.get(names.tool or "")
+    if isinstance(form, PythonCalls):
+        bare = any(quote + string + quote in text and (quote in string or "\\" in string) for quote in "'\"")
+        return "quotes and backslashes in a string are written as they stand" if bare else ""
+    ends: tuple[str, ...] = ()
     if isinstance(form, Tags):
-        return form.value_closers
-    if isinstance(form, GemmaCalls):
-        return (form.quote,)
-    if isinstance(form, ElementCalls):
-        return (form.prefix,)
-    return ()
+        ends = form.value_closers
+    elif isinstance(form, GemmaCalls):
+        ends = (form.quote,)
+    elif isinstance(form, ElementCalls):
+        ends = (form.prefix,)
+    end = next((end for end in ends if end in string and string.strip() in text), "")
+    return f"{end} in a string is written as it stands" if end else ""

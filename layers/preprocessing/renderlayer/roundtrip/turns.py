@@ -23,7 +23,8 @@ SWITCHES: tuple[Json, ...] = (
     {"enable_thinking": False, "thinking": False},
 )
 """Template kwargs under which a prompt is tried that the history continues."""
-_UNIT = re.compile(r"(?:<[^<>\s]+>|\[[^][\s]+\])$")
+_UNITS = re.compile(r"<[^<>\s]+>|\[[^][\s]+\]")
+_SPECIAL = re.compile(r"<[|｜][^<>\s]+>\s*$")
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,12 @@ class Writer:
         return None
 
     def _is_spoken(self, turn: Turn) -> bool:
-        """Whether the answer is outside the reasoning where it has none."""
-        closer = self.thought[1]
-        return bool(turn.said.reasoning) or closer in turn.text or not self.thinks(turn.prompt, turn.kwargs)
+        """Whether what is no reasoning stands where the parser takes it for none."""
+        said, closer = turn.said, self.thought[1]
+        if said.reasoning and said.reasoning.strip() in turn.text:
+            return True
+        before = turn.text.partition(said.calls[0][0])[0] if said.calls else turn.text
+        return closer in before or not self.thinks(turn.prompt, turn.kwargs)
 
     def _after_thought(self, turn: Turn) -> Turn:
         opener, closer = self.thought
@@ -134,8 +138,9 @@ class Writer:
         for opener, closer in thoughts().items():
             base, found, inside = prompt.rpartition(opener)
             if found and full.startswith(base) and not inside.replace(closer, "").strip():
-                missing = "" if closer in inside else closer
-                return self._turn(said, missing + full[len(base) :], kwargs)
+                rest = full[len(base) :]
+                again = rest.removeprefix(opener)
+                return self._turn(said, again if again != rest or closer in inside else closer + rest, kwargs)
         return None
 
     def _turn(self, said: Said, text: str, kwargs: Json) -> Turn:
@@ -144,19 +149,18 @@ class Writer:
 
     def _stopped(self, text: str) -> tuple[str, str]:
         """The text up to the stop token, and that token: what ends every turn, or a special one that ends this."""
-        ended = text.rstrip()
-        unit = _UNIT.search(self._tail)
-        last = unit.group() if unit and unit.group() not in all_markers() else self._tail
-        for stop in (last, *self._special):
-            if stop and ended.endswith(stop):
-                return ended.removesuffix(stop), stop
-        return text, ""
+        if self._stop and self._stop in text:
+            return text[: text.index(self._stop)], self._stop
+        stop = ""
+        while (unit := _SPECIAL.search(text)) and unit.group().strip() not in all_markers():
+            text, stop = text[: unit.start()], unit.group().strip()
+        return text, stop
 
     @cached_property
-    def _special(self) -> list[str]:
-        vocabulary = self.server.model.vocabulary
-        special = [text for text, token_id in vocabulary.added.items() if token_id in vocabulary.special_ids]
-        return [text for text in special if text not in all_markers()]
+    def _stop(self) -> str:
+        """The first text behind content that is no marker of a parser."""
+        units = (unit.group() for unit in _UNITS.finditer(self._tail))
+        return next((unit for unit in units if unit not in all_markers()), self._tail)
 
     @cached_property
     def _tail(self) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, NamedTuple
 
-from renderlayer.parsers import Answer, Call
+from renderlayer.parsers import Answer, Call, ParserNames
 from renderlayer.roundtrip.conversations import Said
+from renderlayer.roundtrip.markup import unreadable
 from renderlayer.roundtrip.turns import Turn, Writer
 
 Json = dict[str, Any]
 Part = Literal["calls", "content", "reasoning"]
 By = Literal["template", "parser"]
 
+_TEXTS: tuple[Part, ...] = ("content", "reasoning")
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -39,23 +41,22 @@ class Loss(NamedTuple):
     reason: str
 
 
-def losses(turn: Turn, answer: Answer, writer: Writer, closers: tuple[str, ...]) -> list[Loss]:
-    """What is missing in `answer`, white space around texts aside.
-
-    Args:
-        closers: what ends a string in the format, wherever it stands.
-    """
-    said, found = turn.said, []
-    for part in ("reasoning", "content"):
+def losses(turn: Turn, answer: Answer, writer: Writer, names: ParserNames) -> list[Loss]:
+    """What is missing in `answer`, which the parsers of these names gave; white space around texts aside."""
+    said, found = turn.said, list[Loss]()
+    missing = len(said.calls) - came_back(said, answer)
+    if missing:
+        found.append(Loss("calls", said.case, missing, *_fault(turn, answer, writer, names)))
+    for part in _TEXTS:
         wanted: str = getattr(said, part)
         if wanted.strip() == (getattr(answer, part) or "").strip():
             continue
-        written = not wanted or wanted.strip() in turn.text
-        by: By = "parser" if written else "template"
-        found.append(Loss(part, said.case, 1, by, "" if written else "not written into the history"))
-    missing = len(said.calls) - came_back(said, answer)
-    if missing:
-        found.append(Loss("calls", said.case, missing, *_fault(turn, answer, writer, closers)))
+        if wanted and wanted.strip() not in turn.text:
+            found.append(Loss(part, said.case, 1, "template", "not written into the history"))
+        elif repr([{"type": "text", "text": wanted}]) in turn.text:
+            found.append(Loss(part, said.case, 1, "template", "written as a list of parts"))
+        else:  # with a call that breaks off, its rest becomes text
+            found.append(Loss(part, said.case, 1, found[0].by if found else "parser", ""))
     return found
 
 
@@ -87,13 +88,14 @@ def _typed(value: Any) -> Any:
     return type(value).__name__, value
 
 
-def _fault(turn: Turn, answer: Answer, writer: Writer, closers: tuple[str, ...]) -> tuple[By, str]:
+def _fault(turn: Turn, answer: Answer, writer: Writer, names: ParserNames) -> tuple[By, str]:
     said = turn.said
-    if not all(name in turn.text for name, _ in said.calls):
-        return "template", "calls are not written into the history"
-    ended = next((closer for closer in closers if any(closer in text for text in _strings(said))), "")
-    if ended:
-        return "template", f"{ended} in a string is written as it stands"
+    made = [name for name, _ in said.calls]
+    if any(turn.text.count(name) < made.count(name) for name in made):
+        return "template", "not written into the history"
+    for string in _strings(said):
+        if reason := unreadable(names, string, turn.text):
+            return "template", reason
     if len(answer.calls) != len(said.calls):
         return "parser", f"{len(answer.calls)} of {len(said.calls)} calls found"
     read = [(call.name, arguments_of(call)) for call in answer.calls]
