@@ -125,3 +125,70 @@ def test_values_may_be_written_as_python_prints_them(tool: str) -> None:
     assert read(tool, text)[1] == [
         ("get_weather", '{"tags": ["it", "it\'s", true, null, [1.5]], "where": {"a": {"b": "c, d"}}}')
     ]
+
+
+def test_mistrals_older_models_write_an_array() -> None:
+    text = (
+        '[TOOL_CALLS] [{"arguments": {"days": 3}, "name": "get_weather", "id": "call00000"}, '
+        '{"name": "search", "arguments": {"q": "[TOOL_CALLS] ]"}, "id": "call00001"}]'
+    )
+
+    assert read("mistral", text) == (None, [("get_weather", '{"days": 3}'), ("search", '{"q": "[TOOL_CALLS] ]"}')])
+
+
+def test_what_the_schema_calls_a_string_is_one_whatever_it_spells() -> None:
+    text = (
+        '<atem:function_calls><atem:invoke name="search"><atem:parameter name="q">3</atem:parameter>'
+        '<atem:parameter name="other">3</atem:parameter></atem:invoke></atem:function_calls>'
+    )
+
+    assert read("muse_glimmer", text)[1] == [("search", '{"q": "3", "other": 3}')]
+
+
+def test_an_element_without_content_is_empty_as_its_type_is() -> None:
+    mark = "]<]minimax[>["
+    text = (
+        f'{mark}<tool_call>{mark}<invoke name="get_weather">{mark}<tags>{mark}</tags>{mark}<where>{mark}</where>'
+        f"{mark}<city>{mark}</city>{mark}</invoke>{mark}</tool_call>"
+    )
+
+    assert read("minimax_m3", text) == (None, [("get_weather", '{"tags": [], "where": {}, "city": ""}')])
+
+
+@pytest.mark.parametrize(
+    ("tool", "around"), [("lfm2", "<|tool_call_start|>[{}]<|tool_call_end|>"), ("pythonic", "[{}]")]
+)
+def test_names_may_have_hyphens_in_python_notation(tool: str, around: str) -> None:
+    text = around.replace("{}", "mcp__read-file(file-path='/tmp', n=-1)")
+
+    assert read(tool, text) == (None, [("mcp__read-file", '{"file-path": "/tmp", "n": -1}')])
+
+
+def test_llama4_writes_json_behind_its_python_markers() -> None:
+    text = f"<|python_start|><|python_end|>{PARAMETERS}{PARAMETERS}"
+
+    assert read("llama4_json", text) == (None, [("get_weather", '{"days": 3}')] * 2)
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("gigachat3", "Text<|message_sep|>"),
+        ("llama4_json", "<|python_start|>Text<|python_end|>"),
+        ("llama4_json", f"<|python_start|>Text<|python_end|>{PARAMETERS}"),
+    ],
+)
+def test_separators_are_no_text_where_no_call_follows(tool: str, text: str) -> None:
+    assert read(tool, text)[0] == "Text"
+
+
+def test_a_call_does_not_begin_inside_a_value() -> None:
+    text = (
+        "<tool_call>search<arg_key>q</arg_key><arg_value>before <tool_call> after</arg_value></tool_call>"
+        "<tool_call>search<arg_key>q</arg_key><arg_value>a <tool_call>b</arg_value></tool_call>"
+    )
+
+    assert read("glm45", text) == (
+        None,
+        [("search", '{"q": "before <tool_call> after"}'), ("search", '{"q": "a <tool_call>b"}')],
+    )

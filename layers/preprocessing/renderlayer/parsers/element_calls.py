@@ -155,9 +155,14 @@ class ElementCallsMachine(RegionMachine):
             self.parameter = tag
         self.open += _NEW
 
+    def _empty(self) -> str:
+        """The value of an element without content."""
+        letters = self._letters() if len(self.open) == 2 else ""
+        return "[]" if "a" in letters else "{}" if "o" in letters else '""'
+
     def _close(self) -> None:
         kind = self.open[-1]
-        self.out.arguments({_NEW: '""', _TEXT: '"'}.get(kind, _OPENED.get(kind, "")))
+        self.out.arguments({_NEW: self._empty(), _TEXT: '"'}.get(kind, _OPENED.get(kind, "")))
         self.open = self.open[:-1]
         self.comma = True
         if not self.open:

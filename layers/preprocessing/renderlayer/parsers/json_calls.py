@@ -60,10 +60,10 @@ class JsonCalls(RegionFormat):
 class JsonCallsMachine(RegionMachine):
     """Phases of a call: arguments → (tail, in the object that holds them →) between.
 
-    Memory, besides the region's: the reader of the arguments, and the scan of the object around them.
+    Memory, besides the region's: the reader of the arguments, whether an object is around them, and the scan of that.
     """
 
-    memory: ClassVar[tuple[str, ...]] = (*RegionMachine.memory, "given", "scan")
+    memory: ClassVar[tuple[str, ...]] = (*RegionMachine.memory, "given", "wrapped", "scan")
     phases: ClassVar[tuple[str, ...]] = (*RegionMachine.phases, "arguments", "tail")
     bare_start: ClassVar[re.Pattern[str]] = re.compile(r"\{|\[\s*+\{")
     call_start: ClassVar[re.Pattern[str]] = re.compile(r"\{")
@@ -73,6 +73,7 @@ class JsonCallsMachine(RegionMachine):
         self.spec = form
         self.given = JsonObject()
         self.types = types or {}
+        self.wrapped = False
         self.scan = JsonScan()
 
     def accepts(self, header: Header) -> bool:
@@ -82,7 +83,8 @@ class JsonCallsMachine(RegionMachine):
 
     def read(self, position: int, stop: int) -> Reading:
         spec = self.spec
-        if spec.head and self.text[position] != "{":
+        self.wrapped = not spec.head or self.text[position] == "{"
+        if not self.wrapped:
             return self._read_head(position, stop)
         if spec.keyed:
             return read_keyed(self.text, position, stop)
@@ -121,7 +123,7 @@ class JsonCallsMachine(RegionMachine):
         status, stopped, search = "more", None, self.position
         while status == "more":
             stopped, stop = None, len(self.text)
-            if self.spec.head:
+            if not self.wrapped:
                 stopped = self.spec.stops.find(self.text, search)
                 stop = stopped.start() if stopped else self.safe_end(self.spec.stops)
             self.position, status = self._read_on(stop, bool(stopped), written)
@@ -147,11 +149,11 @@ class JsonCallsMachine(RegionMachine):
         if rest := self.given.pending.strip():
             self.out.content(self.readable(rest))
         self.given.reset()
-        self.phase = "between" if self.spec.head else "loose"
+        self.phase = "loose" if self.wrapped else "between"
 
     def _after_arguments(self) -> None:
         self.end_call()
-        self.phase = "between" if self.spec.head else "tail"
+        self.phase = "tail" if self.wrapped else "between"
         self.scan.reset(depth=1)
 
     def tail(self) -> bool:

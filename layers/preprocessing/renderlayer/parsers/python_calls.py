@@ -16,8 +16,8 @@ from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.tokens import Alphabet
 from renderlayer.parsers.tool_machine import ToolMachine, ToolTypes
 
-_NAME = re.compile(r"[^\W\d][\w.]*+")
-_KEY = re.compile(r"[^\W\d]\w*+")
+_NAME = re.compile(r"[^\W\d][\w.-]*+")
+_KEY = re.compile(r"[^\W\d][\w-]*+")
 _BEFORE_KEY = re.compile(r"[\s,]*+")
 
 

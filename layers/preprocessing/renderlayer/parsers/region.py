@@ -27,6 +27,7 @@ class RegionFormat(ToolFormat):
         closers: what ends a region; without any, everything after the last call is outside.
         bare: at the beginning of the text, calls are found without an opener, too.
         restarts: text behind which a call without an opener may stand, as at the beginning.
+        lone: openers that are no text where no call follows.
         guessed: openers that say no more than that a call may follow, as none does.
         call_opener: what begins each call in a region.
         call_closers: what ends a call, wherever it stands.
@@ -35,6 +36,7 @@ class RegionFormat(ToolFormat):
     closers: tuple[str, ...] = ()
     bare: bool = False
     restarts: tuple[str, ...] = ()
+    lone: tuple[str, ...] = ()
     guessed: tuple[str, ...] = ()
     call_opener: str = ""
     call_closers: tuple[str, ...] = ()
@@ -43,6 +45,7 @@ class RegionFormat(ToolFormat):
         "openers",
         "closers",
         "restarts",
+        "lone",
         "guessed",
         "call_opener",
         "call_closers",
@@ -130,19 +133,27 @@ class RegionMachine(ToolMachine):
         start = self.position
         stop = min(len(text), start + HOLD_LIMIT)
         outside = "loose" if self.inside and self.region.closers else "content"
-        if position >= stop or self.region.starts.may_begin(text, position):
-            return self.wait(start, outside)
-        reading = self.read(position, stop)
-        if reading is None:
-            return self.wait(start, outside)
+        waits = position >= stop or self.region.starts.may_begin(text, position)
+        reading = None if waits else self.read(position, stop)
+        if reading is None and not self.final and len(text) - start < HOLD_LIMIT:
+            return False
         if isinstance(reading, Header) and not self.accepts(reading):
             reading = Failed(reading.end)
-        if isinstance(reading, Failed):
-            return self.fail(max(reading.position, start + 1), outside)
+        if reading is None or isinstance(reading, Failed):
+            return self._no_call(reading.position if reading else stop, outside)
         self.inside = True
         self.begin(reading.name, reading.call_id)
         self.position = reading.end
         self.begin_call(reading)
+        return True
+
+    def _no_call(self, end: int, outside: str) -> bool:
+        opener = self.region.starts.at(self.text, self.position)
+        if not opener or opener not in self.region.lone:
+            return self.fail(max(end, self.position + 1), outside)
+        self.speak()
+        self.position += len(opener)
+        self.phase = outside
         return True
 
     def _after_openers(self) -> int:

@@ -65,7 +65,7 @@ class ValueMachine(ToolMachine):
             return False
         is_key = found.group() == spec.key_opener
         ended = (spec.key_ends if is_key else spec.name_ends).pattern.search(text, position, stop)
-        inside = text[position : ended.start() if ended else stop]
+        inside = self.alphabet.plain(text[position : ended.start() if ended else stop])
         if "\n" in inside or "<" in inside or len(inside) > _LONGEST_TAG or not (inside.strip() or not ended):
             return False
         if not ended:

@@ -147,7 +147,11 @@ TOOLS: dict[str, ToolFormat] = {
     "qwen3_json": _HERMES,
     "longcat": replace(_HERMES, openers=("<longcat_tool_call>",), closers=("</longcat_tool_call>",)),
     "llama3_json": _LLAMA,
-    "llama4_json": _LLAMA,
+    "llama4_json": replace(
+        _LLAMA,
+        openers=("<|python_tag|>", "<|python_start|>", "<|python_end|>"),
+        lone=("<|python_start|>", "<|python_end|>"),
+    ),
     "deepseek_v3": _DEEPSEEK_V3,
     "deepseek_v31": replace(
         _DEEPSEEK_V3, head=r"\s*(?P<name>.+?)\s*", arguments_openers=("<｜tool▁sep｜>",), after="drop"
@@ -189,6 +193,7 @@ TOOLS: dict[str, ToolFormat] = {
     "gigachat3": JsonCalls(
         openers=("<|function_call|>", "<|message_sep|>", "function call<|role_sep|>"),
         call_closers=("<|message_sep|>",),
+        lone=("<|message_sep|>",),
         after="drop",
     ),
     "hunyuan_a13b": _TOOL_CALLS_ARRAY,
@@ -348,7 +353,7 @@ TOOLS: dict[str, ToolFormat] = {
     ),
     "muse": _MUSE,
     "musespark1x": _MUSE,
-    "muse_glimmer": replace(_MUSE, untyped=ANY_JSON),
+    "muse_glimmer": replace(_MUSE, untyped=ANY_JSON, needs_strings=True),
     "inkling": JsonCalls(
         openers=("<|content_invoke_tool_json|>",),
         closers=("<|end_message|>", "<|content_model_end_sampling|>", "<|message_model|>"),

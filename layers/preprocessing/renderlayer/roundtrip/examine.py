@@ -46,10 +46,10 @@ def examine(
     """
     facts = server.model.facts
     names = names or ParserNames(facts.tool_parser or None, facts.reasoning_parser or None)
-    said = list(answers(markers(names)))
     parser = open_parser(names, server.model)
     prompts: dict[str, list[int]] = {}
     writer = writer_for(server, names, parser, prompts)
+    said = list(answers([marker for marker in markers(names) if marker != writer.stop]))
     refused: list[str] = []
     written: Written = []
     found: list[Loss] = []

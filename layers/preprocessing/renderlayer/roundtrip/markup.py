@@ -13,8 +13,6 @@ from renderlayer.parsers.reasoning_formats import REASONING
 from renderlayer.parsers.tags import Tags
 from renderlayer.parsers.tool_formats import TOOLS
 
-HARMONY = ("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>")
-
 
 def markers(names: ParserNames) -> list[str]:
     """The markers of a pair of parsers that may stand in an argument: not what separates messages."""
@@ -28,8 +26,16 @@ def markers(names: ParserNames) -> list[str]:
 @cache
 def all_markers() -> frozenset[str]:
     """The markers of every parser; a special token that is none of them ends a turn."""
-    pairs = [*(ParserNames(name, None) for name in TOOLS), *(ParserNames(None, name) for name in REASONING)]
-    return frozenset(marker for names in pairs for marker in markers(names)) | frozenset(HARMONY)
+    found = set[str]()
+    for name in TOOLS:
+        found.update(markers(ParserNames(name, None)))
+    for form in REASONING.values():
+        found.update(
+            form.declared()
+            if isinstance(form, MessageFormat)
+            else (*form.opens, *form.closes, *form.ends, *form.swallowed)
+        )
+    return frozenset(found)
 
 
 @cache

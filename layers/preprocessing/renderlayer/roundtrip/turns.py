@@ -149,15 +149,15 @@ class Writer:
 
     def _stopped(self, text: str) -> tuple[str, str]:
         """The text up to the stop token, and that token: what ends every turn, or a special one that ends this."""
-        if self._stop and self._stop in text:
-            return text[: text.index(self._stop)], self._stop
+        if self.stop and self.stop in text:
+            return text[: text.index(self.stop)], self.stop
         stop = ""
         while (unit := _SPECIAL.search(text)) and unit.group().strip() not in all_markers():
             text, stop = text[: unit.start()], unit.group().strip()
         return text, stop
 
     @cached_property
-    def _stop(self) -> str:
+    def stop(self) -> str:
         """The first text behind content that is no marker of a parser."""
         units = (unit.group() for unit in _UNITS.finditer(self._tail))
         return next((unit for unit in units if unit not in all_markers()), self._tail)
