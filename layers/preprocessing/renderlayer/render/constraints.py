@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from renderlayer.errors import BadRequest
 from renderlayer.render.server import Server
 from renderlayer.wire._sampling import SamplingFields
 from renderlayer.wire.chat import ChatCompletionRequest
@@ -53,6 +54,9 @@ def adjustment(
     """
     constraint = wish(request, request.named_tool is not None)
     tools, choice = request.tool_dicts(), request.choice()
+    names = [tool["function"]["name"] for tool in tools or ()]
+    if server.parsers.tool and request.named_tool is not None and names.count(request.named_tool) > 1:
+        raise BadRequest("Forced tool choice must resolve to exactly one tool.")
     grammar = None
     if server.renderer is not None and grammars:
         grammar = server.renderer.grammar(tools, choice, request.parallel_tool_calls, constraint)

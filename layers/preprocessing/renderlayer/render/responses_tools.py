@@ -64,7 +64,7 @@ def tool_set(request: ResponsesRequest) -> ToolSet:
         _allow(out, choice["tools"])
         choice = choice["mode"] if out.tools else "auto"
     elif isinstance(choice, dict) and choice["type"] not in NAMED:
-        choice = "auto"
+        choice = "none"  # of a provider's tool, which nobody calls here
     out.choice = _named(out, choice) if isinstance(choice, dict) else _simple(out, choice)
     return out
 

@@ -43,7 +43,8 @@ def detokenize_request(request: DetokenizeRequest, server: Server) -> dict[str, 
 
 def _conversation_ids(request: TokenizeChatRequest, server: Server) -> list[int]:
     server.check_trust(request.chat_template, request.chat_template_kwargs)
-    server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
+    if not server.model.facts.harmony:
+        server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
     kwargs = template_kwargs(
         server,
         request.chat_template_kwargs,

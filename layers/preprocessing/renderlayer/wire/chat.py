@@ -98,6 +98,8 @@ class ChatCompletionRequest(SamplingFields):
     def _chat_checks(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
+        if not isinstance(data.get("messages", []), (list, str, dict)):
+            raise BadRequest("`messages` must be a list.")
         if data.get("add_generation_prompt") and data.get("continue_final_message"):
             raise BadRequest("Cannot set both `continue_final_message` and `add_generation_prompt` to True.")
         _check_logprobs(data)
@@ -194,10 +196,12 @@ def check_message(index: int, message: dict[str, Any], field: str = "messages") 
     nullable = role in ("assistant", "function") or "content" not in message
     if not isinstance(content, (str, list)) and not (content is None and nullable):
         raise refused((*place, "content"), "string_type", "Input should be a valid string", content)
-    for key in ("name", "tool_call_id"):
-        value = message.get(key)
-        if value is not None and not isinstance(value, str):
-            raise refused((*place, key), "string_type", "Input should be a valid string", value)
+    call_id = message.get("tool_call_id")
+    if call_id is not None and not isinstance(call_id, str):
+        raise refused((*place, "tool_call_id"), "string_type", "Input should be a valid string", call_id)
+    # a message that answers a call has no name, so that this may be anything
+    if "name" in message and not isinstance(message["name"], str) and not (role == "tool" and call_id is not None):
+        raise refused((*place, "name"), "string_type", "Input should be a valid string", message["name"])
     if role == "developer" and message.get("tools") is not None:
         _check_tools(place, message["tools"])
     calls = message.get("tool_calls")

@@ -73,7 +73,7 @@ def read_tools(
                 schema = _object(parameters or {})
             found.append(Tool(function["name"], schema, parameters))
     if not found:
-        raise BadRequest(f"The tool with name '{name}' is not found in the tools list.", "tool_choice")
+        raise BadRequest(f"The tool with name '{name}' is not found in the tools list.")
     return found
 
 
