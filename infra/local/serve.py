@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from infra.local.gateway import Gateway, load_handlers
 from infra.local.template import read
 from renderlayer.bundle import open_model
+from renderlayer.http.advice import advise
 from renderlayer.http.auth import Keys
 from renderlayer.http.contain import Contain
 from renderlayer.http.logs import AccessLog, configure_logs
@@ -26,6 +27,8 @@ def serve(arguments: argparse.Namespace) -> None:
     """
     os.environ.setdefault(PREFIX + "MAX_RESPONSE_BYTES", "0")
     settings = Settings.from_arguments(arguments)
+    configure_logs(settings)
+    advise(settings, os.environ)
     configure(settings)
     if not arguments.batches:
         _serve(settings, arguments)
@@ -36,7 +39,6 @@ def serve(arguments: argparse.Namespace) -> None:
 
 def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
     template = read()
-    configure_logs(settings)
     gateway = Gateway(template, load_handlers(template, arguments.buffered), settings.max_body_bytes)
     try:
         doing = f"serving {settings.model} through {' and '.join(template.functions)}"

@@ -70,12 +70,37 @@ def test_small_floats_are_written_as_the_reference_writes_them(http: TestClient)
 @pytest.mark.parametrize("path", ["/v1/nope", "/inference/v1/generate"])
 def test_unknown_routes(http: TestClient, path: str) -> None:
     answer = http.post(path, json={})
-    assert (answer.status_code, answer.json()) == (404, {"detail": "Not Found"})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFoundError")
+    assert path in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"])
+def test_a_front_door_without_an_engine_says_what_is_missing(http: TestClient, path: str) -> None:
+    answer = http.post(path, json=HELLO)
+    assert answer.status_code == 404
+    assert "--engine-url" in answer.json()["error"]["message"]
+    assert (answer.json().get("type") == "error") == (path == "/v1/messages")
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/health", "/v1/models/small"])
+def test_a_slash_at_the_end_and_head(http: TestClient, path: str) -> None:
+    answer = http.get(path, follow_redirects=False)
+    assert answer.status_code == 200
+    assert http.get(f"{path}/", follow_redirects=False).status_code == 200
+    assert http.head(path).status_code == 200
+    assert http.post(f"{CHAT}/", json=HELLO, follow_redirects=False).status_code == 200
+
+
+def test_one_model(http: TestClient) -> None:
+    assert http.get("/v1/models/small").json()["id"] == "small"
+    error = http.get("/v1/models/other/one").json()["error"]
+    assert (error["type"], error["code"], error["param"]) == ("NotFoundError", 404, "model")
 
 
 def test_wrong_method(http: TestClient) -> None:
     answer = http.get(CHAT)
-    assert (answer.status_code, answer.json()) == (405, {"detail": "Method Not Allowed"})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (405, "MethodNotAllowedError")
+    assert answer.headers["allow"] == "POST"
 
 
 @pytest.mark.parametrize("headers", [{}, {"content-type": "text/plain"}])

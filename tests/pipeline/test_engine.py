@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from typing import Any
@@ -143,3 +144,33 @@ def test_answers_that_a_stop_cut_off_are_passed_on_or_refused() -> None:
     whole = response(choice([1, 2], finish_reason="stop"))
     with engine(answered(whole), refuse_aborted=True) as client:
         assert wait(client.generate({})) == whole
+
+
+@pytest.mark.parametrize(
+    ("url", "answer", "told"),
+    [
+        ("http://user:secret@engine:8000/v1", httpx2.Response(404, json={"detail": "Not Found"}), "without /v1"),
+        ("http://engine:8000", httpx2.Response(404, json={"detail": "Not Found"}), "--enable-scale-out"),
+        ("http://engine:8000", httpx2.Response(500, text="private words"), "status 500"),
+        ("http://engine:8000", httpx2.ConnectError("connection refused"), "ConnectError: connection refused"),
+    ],
+)
+def test_faults_are_told_to_the_operator(
+    url: str, answer: Any, told: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("renderlayer"), "propagate", True)
+
+    def respond(request: httpx2.Request) -> httpx2.Response:
+        if isinstance(answer, Exception):
+            raise answer
+        return httpx2.Response(answer.status_code, content=answer.content)
+
+    client = Engine(url, transport=httpx2.MockTransport(respond))
+    with pytest.raises((BadGateway, Unavailable)) as caught:
+        wait(client.generate(REQUEST))
+    wait(client.aclose())
+    (line,) = caplog.messages
+    assert "http://engine:8000" in line
+    assert told in line
+    assert not {"secret", "private"} & set(line.replace(":", " ").split())
+    assert "engine:8000" not in caught.value.message

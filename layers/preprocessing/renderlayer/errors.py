@@ -7,6 +7,7 @@
     ├── Unauthorized              401  body {"error": "Unauthorized"} (wire.md 1.2)
     ├── PermissionDenied          403  PermissionDeniedError
     ├── NotFound                  404  NotFoundError
+    ├── MethodNotAllowed          405  MethodNotAllowedError
     ├── PayloadTooLarge           413  PayloadTooLargeError
     ├── Unprocessable             422  UnprocessableEntityError   (media that could not be fetched)
     ├── FailedDependency          424  FailedDependencyError      (a reference whose object is gone: render again)
@@ -105,6 +106,11 @@ class PermissionDenied(RenderLayerError):
 class NotFound(RenderLayerError):
     status = 404
     type = "NotFoundError"
+
+
+class MethodNotAllowed(RenderLayerError):
+    status = 405
+    type = "MethodNotAllowedError"
 
 
 class PayloadTooLarge(RenderLayerError):

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from renderlayer import __version__
+from renderlayer.errors import NotFound
 from renderlayer.http.application import Application, Endpoint
 from renderlayer.http.body import (
     EVENT_STREAM,
@@ -130,6 +131,11 @@ def _add_status_routes(app: FastAPI, server: Server, engine: Callable[[], Engine
     async def models() -> dict[str, Any]:
         return {"object": "list", "data": [model_card(name, server) for name in server.names]}
 
+    async def model(name: str) -> dict[str, Any]:
+        if name not in server.names:
+            raise NotFound(f"The model `{name}` does not exist.", "model")
+        return model_card(name, server)
+
     app.add_api_route("/health", health, methods=["GET"])
     app.add_api_route("/readyz", ready, methods=["GET"])
     app.add_api_route("/ping", health, methods=["GET"])
@@ -137,6 +143,7 @@ def _add_status_routes(app: FastAPI, server: Server, engine: Callable[[], Engine
     app.add_api_route("/load", load, methods=["GET"])
     app.add_api_route("/version", version, methods=["GET"])
     app.add_api_route("/v1/models", models, methods=["GET"])
+    app.add_api_route("/v1/models/{name:path}", model, methods=["GET"])
 
 
 def model_card(name: str, server: Server) -> dict[str, Any]:

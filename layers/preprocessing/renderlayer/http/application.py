@@ -6,22 +6,26 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer import __version__
-from renderlayer.errors import RenderLayerError
+from renderlayer.errors import MethodNotAllowed, NotFound, RenderLayerError
 from renderlayer.http.auth import EchoRequestId, Keys, RequireKey
 from renderlayer.http.body import error_response
 from renderlayer.http.docs import DOCS, offline_docs
-from renderlayer.settings import Settings
+from renderlayer.settings import PREFIX, Settings
 from renderlayer.wire._json import unencodable
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 TITLE = "renderlayer"
 ANTHROPIC = ("/v1/messages", "/v1/messages/count_tokens")
 """Paths whose errors have Anthropic's form; those of render have OpenAI's, as the reference's have."""
+FRONT_DOOR = frozenset({"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"})
+"""Paths that an engine answers."""
+UNROUTED = (404, 405)
 FORESEEN = (RenderLayerError, UnicodeEncodeError)
 """What endpoints raise about a request; everything else is a fault of ours."""
 
@@ -52,6 +56,9 @@ class Application(FastAPI):
         self._endpoints = {**(endpoints or {}), **self._waiting}
         for path, endpoint in self._endpoints.items():
             self.add_api_route(path, endpoint, methods=["POST"])
+        self.router.redirect_slashes = False  # a path with a slash at its end is the same path, at the same scheme
+        for status in UNROUTED:
+            self.add_exception_handler(status, self._on_unrouted)
         for foreseen in FORESEEN:
             self.add_exception_handler(foreseen, _on_error)
         self.add_exception_handler(Exception, _on_crash)
@@ -81,10 +88,26 @@ class Application(FastAPI):
         """Whether a request cannot be answered on the spot: it waits for an engine, or FastAPI routes it."""
         return self.endpoint(scope) is None or _route_path(scope) in self._waiting
 
+    async def _on_unrouted(self, request: Request, error: Exception) -> Response:
+        """No route, or not with this method."""
+        path, scope = _route_path(request.scope), request.scope
+        told: RenderLayerError
+        if isinstance(error, HTTPException) and error.status_code == 405:
+            told = MethodNotAllowed(f"{scope['method']} is not a method of {path}.")
+        elif path in FRONT_DOOR and not self._settings.engine_url:
+            told = NotFound(
+                f"This server has no engine to answer {path}. Name one with --engine-url ({PREFIX}ENGINE_URL)."
+            )
+        else:
+            told = NotFound(f"There is no {scope['method']} {path} here.")
+        response = _answer_to(told, path)
+        response.headers.update(getattr(error, "headers", None) or {})
+        return response
+
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = self.endpoint(scope)
         if endpoint is None:
-            await super().__call__(scope, receive, send)
+            await super().__call__(_routed(scope), receive, send)
             return
         try:
             response = await endpoint(Request(scope, receive, send))
@@ -94,7 +117,16 @@ class Application(FastAPI):
 
 
 def _route_path(scope: Scope) -> str:
-    return str(scope["path"].removeprefix(scope.get("root_path", "")))
+    path = str(scope["path"].removeprefix(scope.get("root_path", "")))
+    return path.rstrip("/") or path
+
+
+def _routed(scope: Scope) -> Scope:
+    """A scope as the routes know it: without a slash at the end of its path, GET for HEAD (servers drop the body)."""
+    if scope["type"] != "http":
+        return scope
+    path = scope["path"].rstrip("/") or scope["path"]
+    return {**scope, "path": path, "method": "GET" if scope["method"] == "HEAD" else scope["method"]}
 
 
 async def _on_error(request: Request, error: Exception) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
@@ -187,7 +188,12 @@ def function(part: str) -> LambdaHandler:
         from renderlayer.http.app import create_app
 
         settings = Settings.from_environment()
-        return LambdaHandler(create_app(settings, (part,)), settings, part)
+        handler = LambdaHandler(create_app(settings, (part,)), settings, part)
+        if "AWS_LAMBDA_RUNTIME_API" in os.environ:  # elsewhere a server says it
+            from renderlayer.http.advice import advise
+
+            advise(settings, os.environ)
+        return handler
     finally:
         gc.freeze()
         gc.enable()

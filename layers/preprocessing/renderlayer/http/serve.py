@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -58,6 +59,7 @@ def main(arguments: argparse.Namespace) -> None:
     Raises:
         ConfigurationError: the settings or the model cannot work.
     """
+    from renderlayer.http.advice import advise
     from renderlayer.http.app import create_app
     from renderlayer.http.bodies import Bodies
     from renderlayer.http.contain import Contain
@@ -69,6 +71,7 @@ def main(arguments: argparse.Namespace) -> None:
     if settings.fast_tokenizer_after is None:
         settings = replace(settings, fast_tokenizer_after=LONG_TEXT)
     configure_logs(settings)
+    advise(settings, os.environ)
     app = create_app(settings)
     app.read_with(lambda inner: Bodies(inner, settings.max_body_bytes))
     served: ASGIApp = app

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any, NoReturn
 
 from renderlayer.derender import CompletionStream, derender_completion
-from renderlayer.errors import RenderLayerError
+from renderlayer.errors import BadRequest, RenderLayerError
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.pending import Json, complete
 from renderlayer.render.completion import render_completion
@@ -33,11 +33,14 @@ class PendingCompletion:
         self._body = body
         self._server = server
         self._request = parse(CompletionRequest, body)
+        _check(body)
         self.prompts = render_completion(self._request, server, header_id)
         self.stream = bool(self._request.stream)
         self._id = {"id": _stem(self.prompts)}
         self._streams: dict[int, CompletionStream] = {}
         self._closing: Json | None = None
+        self._texts: dict[int, str] = {}  # of prompts that are echoed
+        self._told: set[int] = set()  # choices whose prompt is echoed
 
     def whole(self, generated: Sequence[Json]) -> Json:
         answer = derender_completion(
@@ -50,6 +53,10 @@ class PendingCompletion:
             },
             self._server,
         )
+        if self._request.echo:
+            n = self._request.n
+            for choice in answer["choices"]:
+                choice["text"] = self._echoed(choice["index"] // n, choice["text"])
         return {**answer, **self._id}
 
     def step(self, prompt: int, event: Json) -> list[Json]:
@@ -62,6 +69,9 @@ class PendingCompletion:
         if len(self.prompts) > 1 and not chunk["choices"]:
             self._closing = _summed(self._closing, chunk)
             return []
+        if self._request.echo:
+            for choice in chunk["choices"]:
+                self._echo(prompt, choice)
         return [{**chunk, **self._id}]
 
     def end(self) -> list[Json]:
@@ -69,6 +79,24 @@ class PendingCompletion:
 
     def failed(self, error: RenderLayerError) -> NoReturn:
         raise error
+
+    def _echo(self, prompt: int, choice: Json) -> None:
+        """Put the prompt before the first text of a choice, and no text behind it where no token was wanted."""
+        if choice["index"] not in self._told:
+            self._told.add(choice["index"])
+            choice["text"] = self._echoed(prompt, choice["text"])
+        elif self._body.get("max_tokens") == 0:
+            choice["text"] = ""
+
+    def _echoed(self, prompt: int, text: str) -> str:
+        if prompt not in self._texts:
+            token_ids = self.prompts[prompt]["token_ids"]
+            given = _prompts(self._request.prompt)
+            as_text = given[prompt] if prompt < len(given) else None
+            self._texts[prompt] = (
+                as_text if isinstance(as_text, str) else self._server.model.tokenizer.decode(token_ids)
+            )
+        return self._texts[prompt] + ("" if self._body.get("max_tokens") == 0 else text)
 
     def _begun(self, prompt: int) -> CompletionStream:
         token_ids = self.prompts[prompt]["token_ids"]
@@ -80,6 +108,20 @@ class PendingCompletion:
             prompt_tokens=len(token_ids),
             first_index=prompt * self._request.n,
         )
+
+
+def _check(body: Json) -> None:
+    """Refuse what no engine of this wire does, instead of answering something else."""
+    if body.get("best_of") not in (None, 1):
+        raise BadRequest("best_of is not supported: ask for n answers, with logprobs, and choose.", "best_of")
+    if body.get("echo") and body.get("logprobs") is not None:
+        raise BadRequest("echo with logprobs is not supported: ask for prompt_logprobs.", "echo")
+
+
+def _prompts(given: Any) -> list[Any]:
+    """A body's prompts, one each."""
+    several = isinstance(given, list) and given and isinstance(given[0], (str, list))
+    return given if several else [given]
 
 
 def _stem(rendered: list[Json]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -15,11 +15,10 @@ import httpx2
 
 from renderlayer.deadline import is_over, out_of_time, seconds_left
 from renderlayer.derender.responses_items import GENERATE_PREFIX
-from renderlayer.derender.sse import EventReader
-from renderlayer.errors import BadGateway, GatewayTimeout, PayloadTooLarge, RenderLayerError, Unavailable
+from renderlayer.errors import BadGateway, GatewayTimeout, RenderLayerError, Unavailable
+from renderlayer.pipeline.engine_answers import GENERATE, EngineError, NoRoute, check, decoded, events
 from renderlayer.secrets.secret import FRESH_SECONDS, Secret
 
-GENERATE = "/inference/v1/generate"
 ABORT = "/inference/v1/abort_requests"
 HEALTH = "/health"
 ANSWER_SECONDS = 600.0
@@ -30,23 +29,13 @@ SHORT_SECONDS = 2.0
 IDLE_SECONDS = 3.0
 """How long an idle connection is kept: less than the 5 s after which a vLLM server closes it."""
 IDLE_CONNECTIONS = 32
-CLOSING_SECONDS = 0.5
-"""How long the end of a stream may take after `[DONE]`, so that its connection can serve the next request."""
 
 Json = dict[str, Any]
 
 
-BUSY = frozenset({429, 502, 503, 504})
-"""Statuses after which the same request may succeed; 502 and 504 are those of a load balancer that loses a target."""
+__all__ = ["Engine", "EngineError"]
 
-
-class EngineError(RenderLayerError):
-    """The engine refused a request; its status and error body are passed on unchanged."""
-
-    def __init__(self, status: int, error: Json) -> None:
-        super().__init__(str(error.get("message", "")), error.get("param"))
-        self.status = status
-        self.type = str(error.get("type", "BadRequestError"))
+logger = logging.getLogger(__name__)
 
 
 class Bearer(httpx2.Auth):
@@ -92,6 +81,7 @@ class Engine:
         refuse_aborted: bool = False,
     ) -> None:
         self.url = url.rstrip("/")
+        self._shown = httpx2.URL(self.url).copy_with(userinfo=b"")
         self._auth = Bearer(api_key)
         self._transport = transport
         self._refuse_aborted = refuse_aborted
@@ -119,7 +109,7 @@ class Engine:
         """
         body, end = {**request, "stream": False, "stream_options": None}, _end(timeout)
         async with self._until_answered(request), self._sent(body, end) as response, _before(end):
-            answer = _decoded(await response.aread())
+            answer = decoded(await response.aread())
         if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
             raise BadGateway("The engine's answer is not a generate response.")
         if self._refuse_aborted and any(_aborted(choice) for choice in answer["choices"]):
@@ -152,7 +142,7 @@ class Engine:
         """
         async with _before(_end(SHORT_SECONDS)):
             response = await self._client().get(HEALTH)
-        _check(response.status_code, response.headers, b"")
+        check(response.status_code, response.headers, b"")
 
     @asynccontextmanager
     async def _sent(self, body: Json, end: float | None) -> AsyncIterator[httpx2.Response]:
@@ -164,7 +154,7 @@ class Engine:
             if response.status_code != httpx2.codes.OK:
                 async with _before(end):
                     content = await response.aread()
-                _check(response.status_code, response.headers, content)
+                check(response.status_code, response.headers, content)
             yield response
         finally:
             await response.aclose()
@@ -180,14 +170,29 @@ class Engine:
         self._under_way[request_id] += 1
         try:
             yield
-        except (asyncio.CancelledError, GeneratorExit, Unavailable, GatewayTimeout):
+        except (asyncio.CancelledError, GeneratorExit, Unavailable, GatewayTimeout) as left:
+            if isinstance(left, RenderLayerError):
+                self._log(left)
             if request_id and self._under_way[request_id] == 1:
                 self._abort_later(GENERATE_PREFIX + request_id)
+            raise
+        except BadGateway as fault:
+            self._log(fault)
             raise
         finally:
             self._under_way[request_id] -= 1
             if not self._under_way[request_id]:
                 del self._under_way[request_id]
+
+    def _log(self, fault: RenderLayerError) -> None:
+        """Tell the operator what the engine did; callers are told less."""
+        cause = fault.__cause__
+        why = f" ({type(cause).__name__}: {cause})" if cause else ""
+        hint = ""
+        if isinstance(fault, NoRoute):
+            slip = self.url.endswith("/v1")
+            hint = f" {'Give its URL without /v1.' if slip else 'vLLM serves that path with --enable-scale-out.'}"
+        logger.warning("engine %s: %s%s%s", self._shown, fault.message, why, hint)
 
     def _abort_later(self, request_id: str) -> None:
         task = asyncio.get_running_loop().create_task(self._abort(request_id))
@@ -217,74 +222,8 @@ class Engine:
         return client
 
 
-async def events(parts: AsyncGenerator[bytes]) -> AsyncGenerator[Json]:
-    """Decode server-sent events up to [DONE].
-
-    Raises:
-        EngineError: the engine reported a failure in mid-stream.
-        BadGateway: an event is none of the wire, or the stream ends without [DONE].
-    """
-    reader = EventReader()
-    async with aclosing(parts):
-        async for part in parts:
-            try:
-                found = reader.feed(part)
-            except PayloadTooLarge as error:
-                raise BadGateway(f"The engine sent too much at a time: {error.message}") from None
-            for data in found:
-                yield _event(data)
-            if reader.done:
-                await _end_of(parts)
-                return
-    raise BadGateway("The engine's stream ended before it was complete.")
-
-
 def _aborted(choice: Any) -> bool:
     return isinstance(choice, dict) and choice.get("finish_reason") == "abort"
-
-
-async def _end_of(parts: AsyncIterator[bytes]) -> None:
-    try:
-        async with asyncio.timeout(CLOSING_SECONDS):
-            async for _ in parts:
-                pass
-    except (TimeoutError, RenderLayerError):
-        return  # the answer is complete; its connection will not be used again
-
-
-def _event(data: bytes) -> Json:
-    try:
-        event = json.loads(data)
-    except (ValueError, RecursionError):
-        raise BadGateway("The engine sent an event that is not JSON.") from None
-    if not isinstance(event, dict):
-        raise BadGateway("The engine sent an event that is not an object.")
-    if isinstance(event.get("error"), dict):
-        code = event["error"].get("code")
-        raise EngineError(code if isinstance(code, int) and 400 <= code < 600 else 500, event["error"])
-    return event
-
-
-def _decoded(content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        raise BadGateway("The engine's answer is not JSON.") from None
-
-
-def _check(status: int, headers: httpx2.Headers, content: bytes) -> None:
-    if status == httpx2.codes.OK:
-        return
-    if status in BUSY:
-        wait = headers.get("retry-after", "")
-        raise Unavailable("The engine is busy. Try again.", retry_after=int(wait) if wait.isdigit() else 1)
-    try:
-        error = json.loads(content)["error"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        error = None
-    if isinstance(error, dict) and httpx2.codes.is_client_error(status):
-        raise EngineError(status, error)
-    raise BadGateway(f"The engine failed with status {status}.")
 
 
 def _end(timeout: float | None) -> float | None:
@@ -302,12 +241,12 @@ async def _before(end: float | None) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout_at(end):
             yield
-    except (TimeoutError, httpx2.TimeoutException):
+    except (TimeoutError, httpx2.TimeoutException) as late:
         if is_over():
-            raise out_of_time() from None
-        raise Unavailable("The engine did not answer in time.", retry_after=5) from None
-    except httpx2.TransportError:
-        raise Unavailable("The engine is out of reach.", retry_after=5) from None
+            raise out_of_time() from late
+        raise Unavailable("The engine did not answer in time.", retry_after=5) from late
+    except httpx2.TransportError as fault:
+        raise Unavailable("The engine is out of reach.", retry_after=5) from fault
 
 
 async def _parts(response: httpx2.Response, end: float | None) -> AsyncGenerator[bytes]:

@@ -9,7 +9,9 @@ from renderlayer.derender.messages_answer import derender_messages, tell_message
 from renderlayer.pipeline.dialect import PendingDialect
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.pending import Json, complete
+from renderlayer.render import constraints
 from renderlayer.render.messages import render_messages
+from renderlayer.render.messages_request import chat_request
 from renderlayer.render.server import Server
 from renderlayer.wire._base import parse
 from renderlayer.wire.messages import MessagesRequest
@@ -32,5 +34,6 @@ async def complete_messages(
 def pending_messages(body: Any, server: Server, header_id: str | None = None) -> PendingDialect:
     """A Messages request, rendered."""
     request = parse(MessagesRequest, body)
+    constraints.check_demand(chat_request(request, server), server)
     rendered = render_messages(request, server.front_door, header_id)
     return PendingDialect(rendered, body, bool(request.stream), FIELD, derender_messages, tell_messages, server)

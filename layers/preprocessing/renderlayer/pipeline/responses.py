@@ -9,7 +9,9 @@ from renderlayer.derender.responses import derender_responses, tell_responses
 from renderlayer.pipeline.dialect import PendingDialect
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.pending import Json, complete
+from renderlayer.render import constraints
 from renderlayer.render.responses import render_responses
+from renderlayer.render.responses_request import chat_request
 from renderlayer.render.server import Server
 from renderlayer.wire._base import parse
 from renderlayer.wire.responses import ResponsesRequest
@@ -32,5 +34,6 @@ async def complete_responses(
 def pending_responses(body: Any, server: Server, header_id: str | None = None) -> PendingDialect:
     """A Responses request, rendered."""
     request = parse(ResponsesRequest, body)
+    constraints.check_demand(chat_request(request), server)
     rendered = render_responses(request, server.front_door, header_id)
     return PendingDialect(rendered, body, bool(request.stream), FIELD, derender_responses, tell_responses, server)

@@ -41,6 +41,16 @@ def check_tool_choice(request: ChatCompletionRequest, server: Server) -> None:
         check_tool_choice(server.parsers, request.choice(), native=server.native_tools)
 
 
+def check_demand(request: ChatCompletionRequest, server: Server) -> None:
+    """Refuse a call that is demanded, where no parser of this server could read it; the other dialects' renders do not.
+
+    Raises:
+        BadRequest: naming the flag that is missing.
+    """
+    if request.tool_choice != "auto":
+        check_tool_choice(request, server)
+
+
 def adjustment(
     request: ChatCompletionRequest, server: Server, prompt_token_ids: Sequence[int], grammars: bool = True
 ) -> Adjustment | None:

@@ -1,0 +1,113 @@
+"""What an engine answers: statuses, whole answers and events (wire.md 5.2, 5.3)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import httpx2
+
+from renderlayer.derender.sse import EventReader
+from renderlayer.errors import BadGateway, PayloadTooLarge, RenderLayerError, Unavailable
+
+Json = dict[str, Any]
+
+GENERATE = "/inference/v1/generate"
+CLOSING_SECONDS = 0.5
+"""How long the end of a stream may take after `[DONE]`, so that its connection can serve the next request."""
+BUSY = frozenset({429, 502, 503, 504})
+"""Statuses after which the same request may succeed; 502 and 504 are those of a load balancer that loses a target."""
+
+
+class EngineError(RenderLayerError):
+    """The engine refused a request; its status and error body are passed on unchanged."""
+
+    def __init__(self, status: int, error: Json) -> None:
+        super().__init__(str(error.get("message", "")), error.get("param"))
+        self.status = status
+        self.type = str(error.get("type", "BadRequestError"))
+
+
+class NoRoute(BadGateway):
+    """There is no generate service at the engine's URL."""
+
+
+def check(status: int, headers: httpx2.Headers, content: bytes) -> None:
+    """Go on with status 200.
+
+    Raises:
+        EngineError, Unavailable, BadGateway: another status.
+    """
+    if status == httpx2.codes.OK:
+        return
+    if status in BUSY:
+        wait = headers.get("retry-after", "")
+        raise Unavailable("The engine is busy. Try again.", retry_after=int(wait) if wait.isdigit() else 1)
+    try:
+        error = json.loads(content)["error"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        error = None
+    if isinstance(error, dict) and httpx2.codes.is_client_error(status):
+        raise EngineError(status, error)
+    if status == httpx2.codes.NOT_FOUND:
+        raise NoRoute(f"The engine has no {GENERATE}.")
+    raise BadGateway(f"The engine failed with status {status}.")
+
+
+def decoded(content: bytes) -> Any:
+    """The JSON of a whole answer.
+
+    Raises:
+        BadGateway: it is none.
+    """
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        raise BadGateway("The engine's answer is not JSON.") from None
+
+
+async def events(parts: AsyncGenerator[bytes]) -> AsyncGenerator[Json]:
+    """Decode server-sent events up to [DONE].
+
+    Raises:
+        EngineError: the engine reported a failure in mid-stream.
+        BadGateway: an event is none of the wire, or the stream ends without [DONE].
+    """
+    reader = EventReader()
+    async with aclosing(parts):
+        async for part in parts:
+            try:
+                found = reader.feed(part)
+            except PayloadTooLarge as error:
+                raise BadGateway(f"The engine sent too much at a time: {error.message}") from None
+            for data in found:
+                yield _event(data)
+            if reader.done:
+                await _end_of(parts)
+                return
+    raise BadGateway("The engine's stream ended before it was complete.")
+
+
+async def _end_of(parts: AsyncIterator[bytes]) -> None:
+    try:
+        async with asyncio.timeout(CLOSING_SECONDS):
+            async for _ in parts:
+                pass
+    except (TimeoutError, RenderLayerError):
+        return  # the answer is complete; its connection will not be used again
+
+
+def _event(data: bytes) -> Json:
+    try:
+        event = json.loads(data)
+    except (ValueError, RecursionError):
+        raise BadGateway("The engine sent an event that is not JSON.") from None
+    if not isinstance(event, dict):
+        raise BadGateway("The engine sent an event that is not an object.")
+    if isinstance(event.get("error"), dict):
+        code = event["error"].get("code")
+        raise EngineError(code if isinstance(code, int) and 400 <= code < 600 else 500, event["error"])
+    return event
