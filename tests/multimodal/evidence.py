@@ -46,3 +46,5 @@ ALIKE = {
 """Architecture → another one, whose processor is the same in the reference."""
 ORACLES = {"Phi4MultimodalForCausalLM": "phi4_multimodal"}
 """Architecture → a case of `processed.CASES`: Hugging Face's processor, to the last bit."""
+ANSWERED = {("Qwen2_5_VLForConditionalGeneration", "video"), ("Qwen3VLForConditionalGeneration", "video")}
+"""Media of which the sets above hold none: answers of the real server kept as digests, and the class of another set."""

@@ -82,9 +82,13 @@ def check_supported(source: ModelSource) -> None:
         ConfigurationError: names the family.
     """
     for architecture in _architectures(source):
-        for start, reason in _UNSUPPORTED.items():
-            if architecture.startswith(start):
-                raise ConfigurationError(f"{source.name} cannot be packed: it belongs to the family {reason}")
+        if reason := unsupported(architecture):
+            raise ConfigurationError(f"{source.name} cannot be packed: it belongs to the family {reason}")
+
+
+def unsupported(architecture: str) -> str:
+    """The family of an architecture that cannot be packed, and why; "" for all others."""
+    return next((reason for start, reason in _UNSUPPORTED.items() if architecture.startswith(start)), "")
 
 
 def is_harmony(source: ModelSource) -> bool:
