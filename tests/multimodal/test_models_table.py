@@ -25,8 +25,8 @@ MODALITIES = ("image", "video", "audio")
 HEAD = """\
 # Models with media
 
-What is rendered of the architectures that vLLM 0.33 takes media for, by their names in `config.json`. The page is written
-by `python -m tests.multimodal.test_models_table` from what the code claims, and a test holds it to that. `renderlayer
+What is rendered of the architectures that vLLM 0.33 takes media for, by their names in `config.json`. It is written by
+`python -m tests.multimodal.test_models_table` from what the code claims, and a test holds it to that. `renderlayer
 inspect` says the same of a packed model.
 
 - **exact**: token ids, hashes, ranges and tensors equal those of vLLM's own render server, to the last bit. Ranges are
