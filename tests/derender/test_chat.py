@@ -116,7 +116,8 @@ def test_what_the_engine_says_beside_the_tokens_is_passed_on(server: Server) -> 
         ("!", {}, {"stop_token_ids": ["!"]}, "Hi", "!"),
         ("!", {"stop_reason": "!"}, {}, "Hi", "!"),
         ("!", {"stop_reason": "?"}, {}, "Hi!", "?"),
-        ("<|endoftext|>", {"finish_reason": None}, {}, "Hi", "<|endoftext|>"),
+        ("<|endoftext|>", {"finish_reason": None}, {}, "Hi", None),
+        ("!", {"finish_reason": None, "stop_reason": "!"}, {}, "Hi!", "!"),
     ],
 )
 def test_the_stop_token_is_no_text(

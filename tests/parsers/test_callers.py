@@ -7,7 +7,7 @@ import json
 import pytest
 
 from renderlayer.parsers import Answer, CallArguments, CallStart, Content, Reasoning
-from tests.parsers.support import TURN, answered, asking, opened, pieces, streamed, told
+from tests.parsers.support import SEARCH, TURN, answered, asking, opened, pieces, streamed, told, tool
 
 ALL_CHUNKS = ((1,), (2,), (3,), (7,), (1_000,))
 
@@ -205,3 +205,24 @@ def test_the_prompt_decides_whether_thinking_is_over(template_closed: bool) -> N
     answer = answered(None, "qwen3", "It is 4.", prompt_token_ids=prompt)
 
     assert answer == (Answer(None, "It is 4.", []) if template_closed else Answer("It is 4.", None, []))
+
+
+CUSTOM = tool("apply_patch", input={"type": "string"})
+
+
+@pytest.mark.parametrize("chunks", [(1,), (4,), (1_000,)], ids=str)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hermes", '<tool_call>\n{{"name": "apply_patch", "arguments": {}}}\n</tool_call>'),
+        ("mistral", "[TOOL_CALLS]apply_patch[ARGS]{}"),
+    ],
+)
+def test_a_custom_tools_input_may_be_a_mere_string(name: str, text: str, chunks: tuple[int, ...]) -> None:
+    parser, words = opened(name)
+    given = asking(tools=[CUSTOM, SEARCH])
+    patch = '*** Begin\n+a "b" \\ é👍'
+
+    events, _ = streamed(parser, given, pieces(text.format(json.dumps(patch)), words), chunks)
+
+    assert [json.loads(call.arguments) for call in parser.assemble(events).calls] == [{"input": patch}]

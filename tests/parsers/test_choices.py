@@ -36,9 +36,18 @@ def test_a_required_choice_is_an_array(tool: str, chunks: tuple[int, ...]) -> No
     assert calls_of(parser.assemble(events)) == [("search", '{"q": "x"}'), ("get_time", "{}")]
 
 
-@pytest.mark.parametrize("text", ["No.", '{"q": 1}', '[{"name": "search", "arguments": {}}]', "", '[{"name": "sea'])
-def test_a_required_choice_that_is_no_array_of_calls_is_nothing(text: str) -> None:
-    assert answered("jamba", None, text, tool_choice="required") == Answer(None, None, [])
+@pytest.mark.parametrize("text", ["No.", '{"q": 1}', '[{"name": "search", "arguments": {}}]', '[{"name": "sea'])
+def test_a_required_choice_that_is_no_array_of_calls_is_content(text: str) -> None:
+    assert answered("jamba", None, text, tool_choice="required") == Answer(None, text, [])
+
+
+@pytest.mark.parametrize("text", ["No.", '["x"]', '"x"', '{"q": }', '{"q"'])
+def test_a_named_choice_that_is_no_object_is_content(text: str) -> None:
+    assert answered("jamba", None, text, tool_choice=NAMED) == Answer(None, text, [])
+
+
+def test_a_named_choice_that_is_cut_off_is_closed() -> None:
+    assert calls_of(answered("jamba", None, '{"q": "x', tool_choice=NAMED)) == [("search", '{"q": "x"}')]
 
 
 @pytest.mark.parametrize("tool", NATIVE)

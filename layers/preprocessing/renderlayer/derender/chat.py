@@ -89,7 +89,7 @@ def _whole_choice(
         "index": choice.index,
         "message": told,
         "logprobs": logprobs,
-        "finish_reason": finish_reason(choice.finish_reason, "tool_calls" in told, options),
+        "finish_reason": finish_reason(choice.finish_reason or "stop", "tool_calls" in told, options),
         "stop_reason": output.stop_reason,
         "token_ids": choice.token_ids if options.shows_token_ids else None,
         "routed_experts": None,

@@ -83,20 +83,21 @@ def completion_logprobs(
     Args:
         offset: the text offset of the first token, in code points.
     """
-    if logprobs is None or logprobs.content is None:
+    if logprobs is None:
         return None
     offsets: list[int] = []
     tokens: list[str] = []
     tops: list[dict[str, float] | None] = []
     sampled = list(before)
-    for entry in logprobs.content:
+    entries = logprobs.content or ()
+    for entry in entries:
         token = texts.of(entry.token_id, sampled)
         offsets.append(offset)
         tokens.append(token)
         tops.append(_by_text(entry, texts, sampled, keep))
         offset += len(token)
         sampled = [*sampled[1 - CONTEXT_TOKENS :], entry.token_id]
-    values = [finite(entry.logprob) for entry in logprobs.content]
+    values = [finite(entry.logprob) for entry in entries]
     return {"text_offset": offsets, "token_logprobs": values, "tokens": tokens, "top_logprobs": tops}
 
 

@@ -58,4 +58,5 @@ class OutputDecoder:
 def whole_output(choice: GenerateChoice, prompt: Sequence[int] | None, options: Options, server: Server) -> Output:
     """Decode a whole choice and cut it at a stop string."""
     detokenizer = Detokenizer.after_prompt(server.model.vocabulary, options.skip_special, prompt)
-    return OutputDecoder(detokenizer, options, server, StopHold(options)).step(choice)
+    hold = None if choice.finish_reason is None else StopHold(options)
+    return OutputDecoder(detokenizer, options, server, hold).step(choice)

@@ -33,8 +33,8 @@ class Reading:
     conversation: Conversation | None = None
 
     def answer(self, output: Output, index: int) -> Answer:
-        """Read a whole choice."""
-        if self.parser is None:
+        """Read a whole choice. One without text has the empty content where no reasoning is looked for, else none."""
+        if self.parser is None or (not output.text and self.parser.names.reasoning is None):
             return Answer(reasoning=None, content=output.text, calls=[])
         return self.parser.parse(self._of_choice(index), output.pieces)
 

@@ -19,7 +19,7 @@ from renderlayer.parsers.tool_machine import ToolMachine, ToolTypes
 _ITEM = "item"
 _NESTED_TYPES = "nifb"
 _DEEPEST = 256
-_NEW, _TEXT = "?", '"'
+_NEW, _TEXT, _DONE = "?", '"', " "
 _OPENED = {"{": "}", "[": "]"}
 
 
@@ -109,7 +109,7 @@ class ElementCallsMachine(RegionMachine):
     def _content(self, end: int, ended: bool) -> bool:
         """Take the text before the next tag. False: it has to wait, because its type shows only at its end."""
         kind = self.open[-1]
-        if kind in _OPENED:
+        if kind in _OPENED or kind == _DONE:
             self.position = end
             return True
         text = self.text[self.position : end]
@@ -117,14 +117,14 @@ class ElementCallsMachine(RegionMachine):
             letters = self._letters()
             if letters and len(text) <= HOLD_LIMIT:
                 if ended and text.strip():
-                    self._value(to_json(self.readable(text), letters))
+                    self._value(to_json(self.alphabet.plain(text), letters))
                     self.position = end
                 return ended
             if not text:
                 return True
             self._value('"')
             self.open = self.open[:-1] + _TEXT
-        self.out.arguments(quoted(self.readable(text)))
+        self.out.arguments(quoted(self.alphabet.plain(text)))
         self.position = end
         return True
 
@@ -134,7 +134,7 @@ class ElementCallsMachine(RegionMachine):
     def _value(self, json_text: str) -> None:
         """Write the value of the new element, which is done with it unless it is a string that goes on."""
         self.out.arguments(json_text)
-        self.open = self.open[:-1] + " "
+        self.open = self.open[:-1] + _DONE
 
     def _open(self, tag: str) -> None:
         if len(self.open) >= _DEEPEST:
@@ -168,3 +168,14 @@ class ElementCallsMachine(RegionMachine):
         if not self.open:
             self.name = ""
             self.phase = "between"
+
+    def finish(self) -> None:
+        """Close what the end cuts off."""
+        super().finish()
+        if self.phase != "element":
+            return
+        if self.open[-1] == _NEW and self.held.strip():
+            self._value(to_json(self.alphabet.plain(self.held), self._letters()))
+        self.held = ""
+        while self.open:
+            self._close()

@@ -320,5 +320,8 @@ class GemmaCallsMachine(RegionMachine):
 
     def finish(self) -> None:
         super().finish()
+        if self.phase == "whole" and self.held:
+            self._write(to_json(self.alphabet.plain(self.held), ANY_JSON))
+            self.held = ""
         if self.name:
             self._end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from renderlayer.parsers.json_object import JsonObject
@@ -40,7 +40,13 @@ Reading = Header | Failed | None
 
 
 def read_object(
-    text: str, start: int, stop: int, names: Sequence[str], arguments: Sequence[str], bare_call: bool
+    text: str,
+    start: int,
+    stop: int,
+    names: Sequence[str],
+    arguments: Sequence[str],
+    bare_call: bool,
+    inputs: Container[str] = (),
 ) -> Reading:
     """Read {"name": …, "arguments": …} up to its arguments, whatever the order of its members.
 
@@ -50,6 +56,7 @@ def read_object(
         text, start, stop: the object begins at `start`; nothing is read beyond `stop`.
         names, arguments: the keys that hold the name and the arguments.
         bare_call: an object with a name and no arguments is a call as well.
+        inputs: functions whose arguments may be a string.
     """
     position = after_space(text, start, stop)
     if position == stop:
@@ -68,7 +75,7 @@ def read_object(
                 return Failed(position)
             return Header(name, position, arguments=early or "", closed=True)
         if key in arguments and name is not None and not text.startswith("n", position):
-            return arguments_at(text, position, stop, Header(name, position))
+            return arguments_at(text, position, stop, Header(name, position), inputs)
         end = JsonScan().end(text, position, stop)
         if end < 0:
             return None
@@ -86,8 +93,10 @@ def read_object(
                 return Failed(position)
 
 
-def arguments_at(text: str, position: int, stop: int, header: Header) -> Reading:
+def arguments_at(text: str, position: int, stop: int, header: Header, inputs: Container[str] = ()) -> Reading:
     """The header, if an object stands at `position` whose first member has begun, or that is empty."""
+    if header.name in inputs and text.startswith('"', position):
+        return header
     reader, written = JsonObject(), list[str]()
     position, status = reader.read(text, position, stop, False, written)
     if written:

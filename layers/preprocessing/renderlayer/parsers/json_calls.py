@@ -13,6 +13,7 @@ from renderlayer.parsers.json_object import JsonObject
 from renderlayer.parsers.json_scan import JsonScan, after_space
 from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.region import RegionFormat, RegionMachine
+from renderlayer.parsers.schema import INPUT
 from renderlayer.parsers.tokens import Alphabet
 from renderlayer.parsers.tool_machine import ToolMachine, ToolTypes
 
@@ -35,6 +36,7 @@ class JsonCalls(RegionFormat):
     bare_call: bool = True
     head: str = ""
     arguments_openers: tuple[str, ...] = ()
+    needs_inputs: bool = True
 
     marker_fields: ClassVar[tuple[str, ...]] = (*RegionFormat.marker_fields, "arguments_openers")
 
@@ -73,6 +75,7 @@ class JsonCallsMachine(RegionMachine):
         self.spec = form
         self.given = JsonObject()
         self.types = types or {}
+        self.inputs: ToolTypes = {} if form.needs_types else self.types
         self.wrapped = False
         self.scan = JsonScan()
 
@@ -88,7 +91,7 @@ class JsonCallsMachine(RegionMachine):
             return self._read_head(position, stop)
         if spec.keyed:
             return read_keyed(self.text, position, stop)
-        return read_object(self.text, position, stop, spec.names, spec.arguments, spec.bare_call)
+        return read_object(self.text, position, stop, spec.names, spec.arguments, spec.bare_call, self.inputs)
 
     def _read_head(self, position: int, stop: int) -> Reading:
         spec, text = self.spec, self.text
@@ -106,11 +109,11 @@ class JsonCallsMachine(RegionMachine):
         begin = after_space(text, end, stop)
         if spec.stops.at(text, begin):
             return header._replace(end=begin, arguments="")
-        return None if spec.stops.may_begin(text, begin) else arguments_at(text, begin, stop, header)
+        return None if spec.stops.may_begin(text, begin) else arguments_at(text, begin, stop, header, self.inputs)
 
     def begin_call(self, header: Header) -> None:
         self.phase = "arguments"
-        self.given.reset()
+        self.given.reset(INPUT if header.name in self.inputs else "")
         if header.arguments is not None:
             self.out.arguments(self.alphabet.plain(header.arguments))
             self._after_arguments()

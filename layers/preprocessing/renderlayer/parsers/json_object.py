@@ -34,10 +34,10 @@ class JsonReader(Resumable):
     becomes valid by closing what is open (`closing`). Nothing is written of what is of another kind.
 
     Memory: the open brackets, what comes next, what is read and waits for a value, whether inside a string, whether
-    that is a key, and whether anything was written.
+    that is a key, whether anything was written, and the key that a string would get.
     """
 
-    memory: ClassVar[tuple[str, ...]] = ("stack", "next", "pending", "quoted", "written")
+    memory: ClassVar[tuple[str, ...]] = ("stack", "next", "pending", "quoted", "written", "wrapper")
 
     kinds: ClassVar[str] = "{["
     """The brackets that it may begin with."""
@@ -45,8 +45,9 @@ class JsonReader(Resumable):
     def __init__(self) -> None:
         self.reset()
 
-    def reset(self) -> None:
-        """Forget the object."""
+    def reset(self, wrapper: str = "") -> None:
+        """Forget the object; with a wrapper, a string in place of the next one becomes its only member, by that key."""
+        self.wrapper = wrapper
         self.stack = ""
         self.next = BEFORE
         self.pending = ""
@@ -69,6 +70,8 @@ class JsonReader(Resumable):
                 if used < 0:
                     return ~used, "more"
                 position = used
+                if not self.stack:
+                    return position, "done"
                 if len(self.pending) > HOLD_LIMIT:
                     return position, "broken"
                 continue
@@ -88,6 +91,14 @@ class JsonReader(Resumable):
             if not self.stack:
                 return position, "done"
         return position, "more"
+
+    def begins(self, text: str, start: int, stop: int) -> bool:
+        """Whether text[start:stop] begins as what this reads, which it forgets again."""
+        self.reset()
+        written: list[str] = []
+        status = self.read(text, start, stop, False, written)[1]
+        self.reset()
+        return status != "broken" and bool(written)
 
     def closing(self) -> str:
         """What makes valid JSON of all that was written; nothing is more to come."""
@@ -110,6 +121,11 @@ class JsonReader(Resumable):
         """Take what stands outside strings. The next position; -1 where more is needed; None where it cannot stand."""
         character = text[position]
         if self.next == BEFORE:
+            if character == '"' and self.wrapper:
+                self.stack, self.next, self.quoted = "{", VALUE, True
+                self._write(f'{{"{self.wrapper}": "', out)
+                return position + 1
+            self.wrapper = ""
             if character not in self.kinds:
                 return None
             self.stack = self.pending = character
@@ -192,6 +208,9 @@ class JsonReader(Resumable):
                 self.next = COLON
             else:
                 self._ended_value()
+            if self.wrapper:
+                self._say("}", out)
+                self.stack = ""
             return end + 1
         if character == "\\" and not final and _PARTIAL_ESCAPE.match(text, end, stop):
             return ~end
@@ -209,3 +228,40 @@ class JsonObject(JsonReader):
     """Reads an object."""
 
     kinds: ClassVar[str] = "{"
+
+
+class Proof(Resumable):
+    """Lets text through as far as it is one object, and closes what is open in it.
+
+    Memory: the reader, and text that waits for more.
+    """
+
+    memory: ClassVar[tuple[str, ...]] = ("reader", "rest", "over")
+
+    def __init__(self) -> None:
+        self.reader = JsonObject()
+        self.rest = ""
+        self.over = False
+
+    def reset(self) -> None:
+        """Forget the object."""
+        self.reader.reset()
+        self.rest, self.over = "", False
+
+    def add(self, text: str) -> str:
+        """What more of the text is valid."""
+        if self.over:
+            return ""
+        text = self.rest + text
+        written: list[str] = []
+        position, status = self.reader.read(text, 0, len(text), False, written)
+        self.rest, self.over = text[position:], status != "more"
+        return "".join(written)
+
+    def close(self) -> str:
+        """What is left to write."""
+        written: list[str] = []
+        if not self.over:
+            self.reader.read(self.rest, 0, len(self.rest), True, written)
+        self.rest, self.over = "", True
+        return "".join(written) + self.reader.closing()

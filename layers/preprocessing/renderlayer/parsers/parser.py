@@ -25,7 +25,7 @@ from renderlayer.parsers.messages import MessageFormat, MessageReasoner
 from renderlayer.parsers.reasoner import Reasoner
 from renderlayer.parsers.reasoning import ReasoningFormat
 from renderlayer.parsers.resumable import bad_state
-from renderlayer.parsers.schema import checked, digest
+from renderlayer.parsers.schema import checked, digest, inputs
 from renderlayer.parsers.tokens import Alphabet, Vocabulary
 from renderlayer.parsers.tool_machine import PassMachine, ToolFormat, ToolMachine, ToolTypes
 
@@ -128,8 +128,7 @@ class TextParser(Parser):
         form = self._tools
         out = Emitter(conversation.seed or uuid.uuid4().hex, conversation.history_tool_calls, self._id_form)
         mode = self._mode(conversation)
-        typed = form and form.needs_types and mode == "native"
-        types = digest(conversation.tools, form.needs_strings) if form and typed else None
+        types = _types(form, conversation) if form and mode == "native" else None
         machine = self._machine(mode, out, types, conversation.forced_name or "")
         reasoner = self._reasoner(out, machine)
         if reasoner and self._markers:
@@ -202,3 +201,10 @@ class TextParser(Parser):
         if reasoner:
             reasoner.load(state.get("reasoning"))
         return mode, types, out, machine, reasoner
+
+
+def _types(form: ToolFormat, conversation: Conversation) -> ToolTypes | None:
+    """What the format has to know of the request's tools."""
+    if form.needs_types:
+        return digest(conversation.tools, form.needs_strings)
+    return (inputs(conversation.tools) or None) if form.needs_inputs else None

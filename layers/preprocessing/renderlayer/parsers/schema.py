@@ -38,7 +38,8 @@ _ORDER = "nifboas"
 ANY_JSON = "j"
 """The letter of a value that is JSON of any kind where it can be."""
 
-WRAPPERS = ("arguments", "input")
+INPUT = "input"
+WRAPPERS = ("arguments", INPUT)
 """Names of a parameter that may hold all the arguments, in formats that know such wrappers."""
 _INTEGER = re.compile(r"[+-]?\d+\Z")
 _DEEPEST = 8
@@ -68,6 +69,16 @@ def digest(tools: Sequence[Mapping[str, Any]] | None, strings: bool = False) -> 
             if value not in ("", "s") or key in WRAPPERS or (value and strings)
         }
     return types
+
+
+def inputs(tools: Sequence[Mapping[str, Any]] | None) -> dict[str, dict[str, str]]:
+    """The functions whose only parameter is the string `input`, as custom tools are shown to models (wire.md 2.8)."""
+    found = digest(tools, strings=True)
+    only = [tool.get("function") or {} for tool in tools or ()]
+    lone = {
+        str(one.get("name")) for one in only if list((one.get("parameters") or {}).get("properties") or ()) == [INPUT]
+    }
+    return {name: types for name, types in found.items() if name in lone and types == {INPUT: "s"}}
 
 
 def checked(types: Any) -> ToolTypes:

@@ -11,12 +11,13 @@ from renderlayer.parsers.json_object import JsonReader
 from renderlayer.parsers.json_scan import after_space
 from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.resumable import HOLD_LIMIT
-from renderlayer.parsers.schema import WRAPPERS, may_nest, to_json
+from renderlayer.parsers.schema import ANY_JSON, WRAPPERS, may_nest, to_json
 from renderlayer.parsers.tags import Tags
 from renderlayer.parsers.tokens import Alphabet
 from renderlayer.parsers.tool_machine import ToolMachine, ToolTypes
 
 _LONGEST_TAG = 256
+_NO_TAG = re.compile("[\n<]")
 
 
 class ValueMachine(ToolMachine):
@@ -56,30 +57,58 @@ class ValueMachine(ToolMachine):
 
     def _recovers(self, found: re.Match[str]) -> bool | None:
         """Whether a marker ends a value whose closer is missing, by what stands around it; None: more may tell."""
-        spec, text, position = self.spec, self.text, found.end()
-        stop = min(len(text), position + HOLD_LIMIT)
+        spec, text = self.spec, self.text
         if found.group() in spec.call_closers:
-            return self._stands(spec.call_behind, after_space(text, position, stop), at_end=True)
+            return self._call_over(found.end())
         line = found.start() == self.position and not self.writer.quoting
         if not spec.value_opener and not line and text[found.start() - 1 : found.start()] != "\n":
             return False
-        is_key = found.group() == spec.key_opener
-        ended = (spec.key_ends if is_key else spec.name_ends).pattern.search(text, position, stop)
-        inside = self.alphabet.plain(text[position : ended.start() if ended else stop])
-        if "\n" in inside or "<" in inside or len(inside) > _LONGEST_TAG or not (inside.strip() or not ended):
-            return False
-        if not ended:
-            return self._later()
-        if is_key and not spec.value_opener:
-            return True
-        behind = spec.value_begins if is_key else spec.member_begins
-        begin = ended.start() if not is_key and ended.group() in (spec.key_opener, *spec.call_closers) else ended.end()
-        return self._stands(behind, after_space(text, begin, stop))
+        if found.group() != spec.key_opener:
+            return self._call_begins(found.start())
+        ended, certain = self._tag(spec.key_ends, found.end())
+        if ended is None or not spec.value_opener:
+            return certain
+        return self._stands(spec.value_begins, after_space(text, ended.end()))
 
-    def _stands(self, wanted: Markers, position: int, at_end: bool = False) -> bool | None:
-        """Whether one of the markers, or with `at_end` the end of the answer, stands at `position`."""
+    def _call_over(self, position: int) -> bool | None:
+        """Whether the answer ends behind the end of a call, or the next call begins, in this region or another."""
+        spec, text = self.spec, self.text
+        for markers in (spec.region_ends, spec.region_starts):
+            position = after_space(text, position)
+            if position == len(text):
+                return True if self.final else None
+            if markers.may_begin(text, position) and not self.final:
+                return None
+            position += len(markers.at(text, position) or "")
+        return self._call_begins(after_space(text, position))
+
+    def _call_begins(self, position: int) -> bool | None:
+        """Whether a call's opener, a name, and its first key or its end stand there."""
+        spec = self.spec
+        begins = self._stands(spec.call_starts, position)
+        if not begins:
+            return begins
+        ended, certain = self._tag(spec.name_ends, position + len(spec.call_opener))
+        if ended is None:
+            return certain
+        belongs = ended.group() == spec.key_opener or ended.group() in spec.call_closers
+        return self._stands(spec.member_begins, after_space(self.text, ended.start() if belongs else ended.end()))
+
+    def _tag(self, ends: Markers, start: int) -> tuple[re.Match[str] | None, bool | None]:
+        """What ends a name or a key that begins there, and whether one stands there at all; None: more may tell."""
+        stop = min(len(self.text), start + _LONGEST_TAG)
+        ended = ends.pattern.search(self.text, start, stop)
+        inside = self.alphabet.plain(
+            self.text[start : ended.start() if ended else min(stop, ends.safe_end(self.text, start))]
+        )
+        if _NO_TAG.search(inside) or (ended and not inside.strip()) or (not ended and stop == start + _LONGEST_TAG):
+            return None, False
+        return ended, True if ended else self._later()
+
+    def _stands(self, wanted: Markers, position: int) -> bool | None:
+        """Whether one of the markers stands at `position`; None: more may tell."""
         if position == len(self.text):
-            return at_end if self.final else None
+            return self._later()
         if wanted.at(self.text, position):
             return True
         return self._later() if wanted.may_begin(self.text, position) else False
@@ -103,13 +132,7 @@ class ValueMachine(ToolMachine):
 
     def _nests(self, start: int, end: int) -> bool:
         """Whether a value that is too long to wait for is an object or an array; then it is given out as it comes."""
-        if not may_nest(self.text[start:end], self.letters):
-            return False
-        self.given.reset()
-        written: list[str] = []
-        status = self.given.read(self.text, start, end, False, written)[1]
-        self.given.reset()
-        if status == "broken" or not written:
+        if not may_nest(self.text[start:end], self.letters) or not self.given.begins(self.text, start, end):
             return False
         self.writer.member("")
         return True
@@ -160,7 +183,13 @@ class ValueMachine(ToolMachine):
 
     def _cut_value(self) -> None:
         """Write a value that the end cuts off, if what there is of it is of its type."""
-        text = self._plain(self.held).strip()
-        if text and ("s" in self.letters or not to_json(text, self.letters).startswith('"') or text.startswith('"')):
-            self.writer.member(to_json(text, self.letters))
+        text, letters = self._plain(self.held).strip(), self.letters
         self.held = ""
+        if may_nest(text, letters) and self.given.begins(text, 0, len(text)):
+            written: list[str] = []
+            self.given.read(text, 0, len(text), True, written)
+            self.writer.member("".join(written) + self.given.closing())
+            return
+        json_text = to_json(text, letters)
+        if text and (not json_text.startswith('"') or "s" in letters or ANY_JSON in letters):
+            self.writer.member(json_text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from renderlayer.parsers.emitter import Emitter
+from renderlayer.parsers.json_scan import after_space
 from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.schema import ANY_JSON
 from renderlayer.parsers.tag_values import ValueMachine
@@ -186,12 +187,13 @@ class TaggedMachine(ValueMachine):
 
     def between(self) -> bool:
         """Phase: in a region, after a call; what is no tag is text."""
+        self.speak()
+        if not self.spoken:
+            self.position = after_space(self.text, self.position)
         found = self.spec.landmarks.find(self.text, self.position)
         end = found.start() if found else self.spec.landmarks.safe_end(self.text, self.position)
-        if self.text[self.position : end].strip():
-            self.say(end)
-            self.speak()
-        self.position = end
+        self.say(end)
+        self.speak()
         if not found or (self.spec.landmarks.may_begin(self.text, end) and not self.final):
             return False
         if found.group() not in self.spec.edges.literals:

@@ -97,9 +97,19 @@ class Tags(ToolFormat):
         return Markers([self.key_opener, *self.value_closers, *self.call_closers, self.call_opener])
 
     @cached_property
-    def call_behind(self) -> Markers:
-        """What may stand behind the end of a call."""
-        return Markers([*self.closers, *self.openers, self.call_opener])
+    def region_ends(self) -> Markers:
+        """What ends a region."""
+        return Markers(self.closers)
+
+    @cached_property
+    def region_starts(self) -> Markers:
+        """What begins a region."""
+        return Markers(self.openers)
+
+    @cached_property
+    def call_starts(self) -> Markers:
+        """What begins a call."""
+        return Markers([self.call_opener])
 
     @cached_property
     def value_begins(self) -> Markers:

@@ -37,6 +37,7 @@ class ToolFormat:
         strip: a message with calls has its content stripped (only in a whole answer).
         id_form: how calls are numbered where the model gives no ids.
         needs_types: the format converts values by the tools' schemas.
+        needs_inputs: it takes a string for the arguments of functions that have one string, `input`: custom tools.
         needs_strings: it tells parameters that are strings from those of which no schema says anything.
     """
 
@@ -50,6 +51,7 @@ class ToolFormat:
     id_form: IdForm = "chatcmpl"
     needs_types: bool = False
     needs_strings: bool = False
+    needs_inputs: bool = False
 
     marker_fields: ClassVar[tuple[str, ...]] = ("openers",)
 

@@ -65,12 +65,9 @@ class _Choice(Body):
 
 
 class GenerateChoice(_Choice):
-    finish_reason: str = "stop"
+    """A whole choice; a finish reason that is left out is "stop", one that is null is none."""
 
-    @field_validator("finish_reason", mode="before")
-    @classmethod
-    def _stop_when_null(cls, value: Any) -> Any:
-        return "stop" if value is None else value
+    finish_reason: str | None = "stop"
 
 
 class GenerateChunkChoice(_Choice):

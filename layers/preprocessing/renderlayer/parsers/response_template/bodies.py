@@ -8,6 +8,7 @@ from typing import ClassVar
 from renderlayer.parsers.arguments import ArgumentsWriter
 from renderlayer.parsers.emitter import Emitter
 from renderlayer.parsers.headers import Failed, read_object
+from renderlayer.parsers.json_object import JsonReader, Proof
 from renderlayer.parsers.json_scan import JsonScan
 from renderlayer.parsers.phases import PhaseMachine
 from renderlayer.parsers.python_calls import PythonCalls, PythonCallsMachine
@@ -49,13 +50,14 @@ class JsonBody(Body):
     Phases: seek → arguments → (tail, in the object that holds them → seek) | over.
     """
 
-    memory: ClassVar[tuple[str, ...]] = (*Body.memory, "value", "scan")
+    memory: ClassVar[tuple[str, ...]] = (*Body.memory, "value", "scan", "proof")
     phases: ClassVar[tuple[str, ...]] = ("seek", "arguments", "tail", "over")
 
     def __init__(self, form: CallFormat, out: Emitter, types: ToolTypes, name: str) -> None:
         super().__init__(form, out, types, name)
         self.value = JsonValue(form)
         self.scan = JsonScan()
+        self.proof = Proof()
 
     def seek(self) -> bool:
         """Phase: before a call."""
@@ -82,7 +84,9 @@ class JsonBody(Body):
             return True
         self._begin(call.name)
         if call.arguments is not None:
-            self.out.arguments(self.value.convert(call.arguments, 0, True, self.types.get(self.name, {}))[0])
+            self.out.arguments(
+                self.proof.add(self.value.convert(call.arguments, 0, True, self.types.get(self.name, {}))[0])
+            )
             self._end("seek" if call.closed else "tail")
         self.position = call.end
         return True
@@ -93,21 +97,26 @@ class JsonBody(Body):
         if name:
             self.out.start(name)
         self.value.reset()
+        self.proof.reset()
 
     def arguments(self) -> bool:
         """Phase: in a call's arguments."""
         types = self.types.get(self.name, {})
         json_text, self.position, complete = self.value.convert(self.text, self.position, self.final, types)
-        self.out.arguments(json_text)
+        self.out.arguments(self.proof.add(json_text))
         if complete:
             self._end("over" if self.form.capture else "tail")
         return complete
 
     def _end(self, phase: str) -> None:
-        if not self.out.argued:
-            self.out.arguments("{}")
+        self.out.arguments(self.proof.close())
         self.phase = phase
         self.scan.reset(depth=1)
+
+    def feed(self, text: str, final: bool = False) -> None:
+        super().feed(text, final)
+        if final and self.phase == "arguments":
+            self._end("over")
 
     def tail(self) -> bool:
         """Phase: after the arguments, in the object that holds them."""
@@ -123,12 +132,13 @@ class TagBody(Body):
     Phases: begin → members → lead → value | text | nested → members → …; all that is open is closed at the end.
     """
 
-    memory: ClassVar[tuple[str, ...]] = (*Body.memory, "writer", "letters")
+    memory: ClassVar[tuple[str, ...]] = (*Body.memory, "writer", "letters", "given")
     phases: ClassVar[tuple[str, ...]] = ("begin", "members", "lead", "value", "string", "nested", "over")
 
     def __init__(self, form: CallFormat, out: Emitter, types: ToolTypes, name: str) -> None:
         super().__init__(form, out, types, name)
         self.writer = ArgumentsWriter(out)
+        self.given = JsonReader()
         self.letters = ""
 
     def begin(self) -> bool:
@@ -176,7 +186,11 @@ class TagBody(Body):
         start = self.position
         end, closed = self._value_end()
         if end - start > HOLD_LIMIT:
-            self.phase = "nested" if may_nest(self.text[start:end], self.letters) else "string"
+            self.phase = (
+                "nested"
+                if self.given.begins(self.text, start, end) and may_nest(self.text[start:end], self.letters)
+                else "string"
+            )
             if self.phase == "nested":
                 self.writer.member("")
             return True
@@ -202,11 +216,18 @@ class TagBody(Body):
         return self._end_value(closed)
 
     def nested(self) -> bool:
-        """Phase: in an object or array that is too long to wait for: it is given out as it stands."""
+        """Phase: in an object or array that is too long to wait for; where it does not go on as JSON it is closed."""
         end, closed = self._value_end()
-        self.out.arguments(self.text[self.position : end])
-        self.position = end
-        return closed is not None and self._end_value(closed)
+        written: list[str] = []
+        self.position, status = self.given.read(self.text, self.position, end, closed is not None, written)
+        if status == "broken" or (closed is not None and status == "more"):
+            written.append(self.given.closing())
+        self.out.arguments("".join(written))
+        if closed is not None:
+            return self._end_value(closed)
+        if status != "more":
+            self.phase = "members"
+        return status != "more"
 
     def _end_value(self, closed: re.Match[str]) -> bool:
         self.position = closed.end()
@@ -215,7 +236,11 @@ class TagBody(Body):
 
     def feed(self, text: str, final: bool = False) -> None:
         super().feed(text, final)
-        if final and self.phase not in ("begin", "over"):
+        if not final:
+            return
+        if self.phase == "nested":
+            self.out.arguments(self.given.closing())
+        if self.phase not in ("begin", "over"):
             self.writer.end()
 
 

@@ -1,0 +1,147 @@
+"""Properties of every format: markers count only where they can stand, arguments parse, and nothing vanishes.
+
+Each runs twice: on examples that are always the same, and on others at random.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from renderlayer.parsers import TOOL_PARSERS, Answer, Conversation, Parser
+from renderlayer.parsers.messages import MessageFormat
+from renderlayer.parsers.reasoning_formats import REASONING
+from renderlayer.parsers.response_template import NAMES as BY_TEMPLATE
+from renderlayer.parsers.tag_values import Tags
+from renderlayer.parsers.tool_formats import TOOLS
+from tests.parsers.examples import REASONING_EXAMPLES, TOOL_EXAMPLES
+from tests.parsers.support import END_OF_TURN, Words, asking, markers_of, opened, pieces, streamed, tokens_of
+from tests.parsers.test_laws import BITS
+
+PHASES = [Phase.explicit, Phase.generate, Phase.target]
+CHECKED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+FIXED = settings(
+    max_examples=12, deadline=None, derandomize=True, database=None, suppress_health_check=CHECKED, phases=PHASES
+)
+RANDOM = settings(FIXED, max_examples=5, derandomize=False, print_blob=True)
+THINKING = {"thinking": True, "enable_thinking": True, "reasoning_effort": "high"}
+OWN = [name for name in TOOL_PARSERS if name not in BY_TEMPLATE]
+OTHERS = (
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "</tool_call>",
+    "<|im_start|>",
+    END_OF_TURN,
+    "[THINK]",
+    "<|tool_call_end|>",
+)
+WORDS = ("zeta", "kappa", "omega", "sigma", "lambda")
+Check = Callable[[str, st.DataObject], None]
+
+
+def law(check: Check, names: list[str]) -> tuple[Check, Check]:
+    """The two tests of a property for the formats of those names."""
+    tests = []
+    for profile in (FIXED, RANDOM):
+
+        def test(name: str, data: st.DataObject) -> None:
+            check(name, data)
+
+        tests.append(pytest.mark.parametrize("name", names)(profile(given(data=st.data())(test))))
+    return tests[0], tests[1]
+
+
+def reasoning_of(tool: str) -> str | None:
+    """The reasoning format of the same name, where a family has both."""
+    return tool if tool in REASONING and tool in REASONING_EXAMPLES else None
+
+
+def read(parser: Parser, conversation: Conversation, text: str, words: Words, data: st.DataObject) -> Answer:
+    """What a text says, which is the same whole and in chunks."""
+    whole = parser.parse(conversation, pieces(text, words))
+    sizes = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
+    events, _ = streamed(parser, conversation, pieces(text, words, tuple(sizes)), sizes)
+    assert parser.assemble(events) == whole
+    return whole
+
+
+def ending(tool: str) -> list[str]:
+    """What ends a string value of the format, or the message that it is in."""
+    form, found = TOOLS.get(tool), []
+    if isinstance(form, Tags):
+        found += [*form.value_closers, form.key_opener, form.call_opener]
+    found += [getattr(form, "quote", ""), getattr(form, "prefix", "")]
+    if tool == "openai":
+        found += markers_of(tool, None)
+    messages = REASONING.get(tool)
+    if isinstance(messages, MessageFormat):
+        found += messages.declared()
+    return [marker for marker in found if marker]
+
+
+def markers_in_values(name: str, data: st.DataObject) -> None:
+    """A string value may hold any marker but its own closer, with or without a reasoning parser."""
+    reasoning = data.draw(st.sampled_from([None, reasoning_of(name), "qwen3"])) if name != "openai" else None
+    if name in REASONING and isinstance(REASONING[name], MessageFormat):
+        reasoning = None
+    own = [*markers_of(name, None), *(markers_of(None, reasoning) if reasoning else []), *OTHERS]
+    ends = ending(name)
+    inside = [m for m in dict.fromkeys(own) if "\n" not in m and not any(end in m or m in end for end in ends)]
+    inside = [marker for marker in inside if not {"'", '"', "\\"} & {*marker}]
+    value = "x " + " ".join(data.draw(st.lists(st.sampled_from(inside or ["y"]), max_size=4))) + " z"
+    parser, words = opened(name, reasoning, tokens=[*tokens_of(name, reasoning), *OTHERS])
+    thought = REASONING_EXAMPLES[reasoning].replace("Yes.", "").removesuffix("</response>") if reasoning else ""
+
+    answer = read(
+        parser,
+        asking(chat_template_kwargs=THINKING),
+        thought + TOOL_EXAMPLES[name].replace("Paris", value),
+        words,
+        data,
+    )
+
+    assert [json.loads(call.arguments) for call in answer.calls][:1] == [{"city": value, "days": 3}]
+    assert len(answer.calls) == 2
+
+
+def arguments_parse(name: str, data: st.DataObject) -> None:
+    """Whatever stands between the markers, the arguments of every call are an object."""
+    parser, words = opened(name)
+    text = TOOL_EXAMPLES[name]
+    own = markers_of(name, None)
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 30)))
+        part = data.draw(st.one_of(st.sampled_from(own or ["x"]), st.sampled_from(BITS), st.text(max_size=5)))
+        text = text[:start] + part.encode("utf-8", "replace").decode() + text[end:]
+    choice = data.draw(st.sampled_from(["auto", "required", {"type": "function", "function": {"name": "search"}}]))
+
+    answer = read(parser, asking(tool_choice=choice), text, words, data)
+
+    assert all(isinstance(json.loads(call.arguments), dict) for call in answer.calls)
+
+
+def nothing_vanishes(name: str, data: st.DataObject) -> None:
+    """What is said around calls and in their values is told, wherever the answer is cut off and what is wanted."""
+    parser, words = opened(name)
+    before, after, *inside = data.draw(st.permutations(WORDS))
+    text = TOOL_EXAMPLES[name].replace("Paris", f"a {inside[0]} b {inside[1]} c {inside[2]} d")
+    text = f"Now {before} it.\n{text}\nThen {after} it."
+    cut = data.draw(st.integers(0, len(text)))
+    choice = data.draw(st.sampled_from(["auto", "auto", "none", None]))
+
+    answer = read(parser, asking(tool_choice=choice), text[:cut], words, data)
+
+    said = " ".join([answer.reasoning or "", answer.content or "", *(call.arguments for call in answer.calls)])
+    for word in WORDS:
+        assert (word + " " in text[:cut]) <= (word in said), word
+
+
+test_markers_in_values, test_markers_in_values_at_random = law(markers_in_values, OWN)
+test_arguments_parse, test_arguments_parse_at_random = law(arguments_parse, list(TOOL_PARSERS))
+test_nothing_vanishes, test_nothing_vanishes_at_random = law(nothing_vanishes, OWN)
