@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 
+from infra.generate import weights
 from infra.generate.engine import Engine
 from infra.generate.loading import load, locate
 from infra.generate.options import Options
@@ -34,6 +35,8 @@ def serve(arguments: argparse.Namespace) -> None:
     options = Options.from_arguments(arguments)
     middlewares = [imported(path) for path in options.middleware]
     settings = named(Settings.from_arguments(arguments))
+    if options.load_format != "dummy":
+        weights.require(settings.model)
     print(f"loading {settings.served_model_name[0]}", flush=True)
     server = Server.open(settings)
     engine = Engine(server, load(settings.model, settings.revision, options), options)

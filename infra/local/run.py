@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import httpx2
 
-from infra.generate import smollm2
+from infra.generate import smollm2, weights
 from renderlayer.bundle import open_model
 from renderlayer.bundle.facts import Facts
 from renderlayer.errors import ConfigurationError
@@ -44,6 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
         _require_free(port)
     settings = Settings.from_arguments(arguments)
     if settings.model:
+        weights.require(settings.model)
         model, name = settings.model, (settings.served_model_name or [Path(settings.model).name])[0]
     else:
         model, name = str(smollm2.ensure(_say)), smollm2.NAME
@@ -65,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
         _say(f"generate:            {engine}\nmodel:               {name}")
         if not arguments.once:
             _say("Ctrl-C stops everything")
-            signal.pause()
+            _wait_for_the_end()
 
 
 def with_parsers(settings: Settings, facts: Facts) -> Settings:
@@ -84,20 +87,28 @@ def started(
 ) -> Iterator[Callable[[], None]]:
     """A server as a child, stopped at the end; gives a function that waits until it answers.
 
-    It has a session of its own, so that a Ctrl-C reaches it through `_stop` alone. Its output goes to .cache/logs.
+    It has a session of its own, so that a Ctrl-C reaches it through `_stop` alone, and ends with this process however
+    that ends. Its output goes to .cache/logs.
     """
-    log = Path(".cache/logs") / f"{title}.log"
+    log = Path(".cache/logs") / f"{title}-{port}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    _say(f"starting the {title} (log: {log})")
-    command = [sys.executable, "-m", module, "serve", model, "--served-model-name", name, "--port", str(port), *flags]
-    with log.open("w") as output:
+    command = [sys.executable, "-m", "infra.local.bound", str(os.getpid()), module]
+    command += ["serve", model, "--served-model-name", name, "--port", str(port), *flags]
+    with own_log(log) as output:
+        _say(f"starting the {title} (log: {log})")
         child = subprocess.Popen(
-            command, env=environment(settings), stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            env=environment(settings),
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
         try:
             yield lambda: _wait_until_ready(title, child, f"http://127.0.0.1:{port}/health", log)
         finally:
-            _say(f"stopping the {title}")
+            with suppress(BrokenPipeError):
+                _say(f"stopping the {title}")
             _stop(child)
 
 
@@ -105,6 +116,24 @@ def environment(settings: Settings | None) -> dict[str, str]:
     """This process's environment with these settings and no others of ours."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     return {**kept, **(settings.environment() if settings else {})}
+
+
+def own_log(log: Path) -> BinaryIO:
+    """Open a log that no other run writes into; what an earlier one wrote goes.
+
+    Raises:
+        ConfigurationError: another run writes into it.
+    """
+    output = log.open("ab")
+    try:
+        fcntl.flock(output, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        output.close()
+        raise ConfigurationError(
+            f"another run writes into {log}; choose other ports with --port and --engine-port"
+        ) from error
+    output.truncate(0)
+    return output
 
 
 def chat(client: httpx2.Client, gateway: str, engine: str, name: str, question: str) -> str:
@@ -159,6 +188,8 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
+    assert child.stdin is not None
+    child.stdin.close()
 
 
 def _require_free(port: int) -> None:
@@ -169,6 +200,14 @@ def _require_free(port: int) -> None:
         except OSError as error:
             options = "--port and --engine-port (make run PORT=… ENGINE_PORT=…)"
             raise ConfigurationError(f"port {port} is taken; choose others with {options}") from error
+
+
+def _wait_for_the_end() -> None:
+    """Wait for a signal, or until nobody can read any more what this process prints."""
+    poller = select.poll()
+    poller.register(sys.stdout, 0)
+    poller.poll()
+    raise BrokenPipeError
 
 
 def _say(line: str) -> None:

@@ -8,11 +8,16 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
+from infra.local.run import own_log
+from renderlayer.errors import ConfigurationError
 from tests.models import make_model_folder
 from tests.runtime import ROOT
 
@@ -56,34 +61,100 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{ROOT / 'layers/preprocessing'}{os.pathsep}{ROOT}"}
 
 
-def test_the_demo_answers_and_a_signal_ends_all_of_it(weighted_model: Path, tmp_path: Path) -> None:
-    ports = [free_port(), free_port()]
+@contextmanager
+def demonstration(model: Path, ports: list[int], folder: Path) -> Iterator[subprocess.Popen[str]]:
     flags = ["--port", str(ports[0]), "--engine-port", str(ports[1])]
     with subprocess.Popen(
-        command(weighted_model, *flags),
-        cwd=tmp_path,
+        command(model, *flags),
+        cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     ) as demo:
-        assert demo.stdout is not None
-        seen: list[str] = []
-        for line in demo.stdout:
-            seen.append(line)
-            if "Ctrl-C" in line:
-                break
-        assert re.search(r"^render .* → \d+ token ids$", "".join(seen), re.M), "".join(seen)
-        assert re.search(r"^derender  → ", "".join(seen), re.M)
+        try:
+            yield demo
+        finally:
+            demo.kill()
+
+
+def read_until(word: str, demo: subprocess.Popen[str]) -> str:
+    assert demo.stdout is not None
+    seen: list[str] = []
+    for line in demo.stdout:
+        seen.append(line)
+        if word in line:
+            break
+    return "".join(seen)
+
+
+def test_the_demo_answers_and_a_signal_ends_all_of_it(weighted_model: Path, tmp_path: Path) -> None:
+    ports = [free_port(), free_port()]
+    with demonstration(weighted_model, ports, tmp_path) as demo:
+        seen = read_until("Ctrl-C", demo)
+        assert re.search(r"^render .* → \d+ token ids$", seen, re.M), seen
+        assert re.search(r"^derender  → ", seen, re.M)
         assert all(listens(port) for port in ports)
         chat = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4}
         answer = httpx.post(f"http://127.0.0.1:{ports[0]}/v1/chat/completions", json=chat, timeout=60)
         assert answer.json()["usage"]["completion_tokens"] == 4
         demo.send_signal(signal.SIGINT)
+        assert demo.stdout is not None
         rest = demo.stdout.read()
         assert demo.wait(60) == 0, rest
     assert not any(listens(port) for port in ports)
     assert "Traceback" not in rest
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("closed", [False, True], ids=["killed", "nobody reads any more"])
+def test_engine_and_gateway_end_with_the_demo(weighted_model: Path, tmp_path: Path, closed: bool) -> None:
+    ports = [free_port(), free_port()]
+    with demonstration(weighted_model, ports, tmp_path) as demo:
+        read_until("Ctrl-C", demo)
+        assert all(listens(port) for port in ports)
+        assert demo.stdout is not None
+        if closed:
+            demo.stdout.close()
+            assert demo.wait(60) == 0
+        else:
+            demo.kill()
+            demo.wait()
+        for _ in range(600):
+            if not any(listens(port) for port in ports):
+                break
+            threading.Event().wait(0.1)
+    assert not any(listens(port) for port in ports)
+
+
+def test_a_process_ends_with_its_input() -> None:
+    """How children end with their parent where the kernel does not see to it."""
+    code = "from infra.local.bound import end_with_input; end_with_input(); import time; time.sleep(60)"
+    child = subprocess.Popen([sys.executable, "-c", code], env=environment(), stdin=subprocess.PIPE)
+    assert child.poll() is None
+    child.communicate()
+    assert child.returncode == -signal.SIGTERM
+
+
+def test_logs_belong_to_one_run(tmp_path: Path) -> None:
+    log = tmp_path / "engine-8081.log"
+    log.write_text("of an earlier run")
+    with own_log(log) as output:
+        output.write(b"mine")
+        output.flush()
+        with pytest.raises(ConfigurationError, match=r"another run writes into .*engine-8081\.log; choose"):
+            own_log(log)
+        assert log.read_text() == "mine"
+
+
+def test_a_folder_without_weights_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    folder = make_model_folder(tmp_path / "bare", config=SMALL)
+    engine = [sys.executable, "-m", "infra.generate", "serve", str(folder)]
+    for line, status in ((command(folder), 2), (engine, 1)):
+        done = subprocess.run(line, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+        assert done.returncode == status
+        assert done.stderr.startswith(f"error: {folder} holds no weights")
+        assert done.stderr.count("\n") == 1
 
 
 def test_a_port_that_is_taken_is_told_before_anything_starts(tmp_path: Path) -> None:
