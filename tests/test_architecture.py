@@ -14,6 +14,7 @@ PACKAGE = Path(renderlayer.__file__).parent
 ROOMS = (
     "errors",
     "settings",
+    "flags",
     "deadline",
     "secrets",
     "confined",

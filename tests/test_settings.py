@@ -7,7 +7,8 @@ import argparse
 import pytest
 
 from renderlayer.errors import ConfigurationError
-from renderlayer.settings import Settings, add_flags, table
+from renderlayer.flags import add_flags
+from renderlayer.settings import Settings, table
 
 
 def from_flags(*arguments: str) -> Settings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
@@ -13,8 +12,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 after an orderly stop, 1 for a configuration that cannot work."""
     from infra.generate import options
     from infra.generate.process import prepare
+    from renderlayer.flags import CommandParser
 
-    parser = argparse.ArgumentParser(prog="python -m infra.generate", description=__doc__)
+    parser = CommandParser(prog="python -m infra.generate", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve a model on /inference/v1/generate")
     options.add_arguments(serve)

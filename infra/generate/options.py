@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from renderlayer import settings
+from renderlayer import flags
 from renderlayer.http.serve import add_address
 
 # Flags of the reference's engine that callers pass by habit, with the number of their values. Accepted, without effect.
@@ -61,7 +61,7 @@ class Options:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the model, the flags of the settings, the address to listen on, and the engine's own flags."""
-    settings.add_flags(parser)
+    flags.add_flags(parser)
     add_address(parser)
     add_flags(parser)
 

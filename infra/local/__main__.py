@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 
 from infra.local.batch import add_arguments as add_batch_arguments
 from renderlayer.errors import ConfigurationError
+from renderlayer.flags import CommandParser
 from renderlayer.http.serve import add_arguments, exit_on_signals, port_number
 from renderlayer.settings import add_flags
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 after an orderly stop, 2 for a configuration that cannot work."""
-    parser = argparse.ArgumentParser(prog="python -m infra.local", description=__doc__)
+    parser = CommandParser(prog="python -m infra.local", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="serve the deployed functions; answers have no limit of size by default")
     add_arguments(serve)

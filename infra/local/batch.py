@@ -18,7 +18,8 @@ from renderlayer.batch import keys
 from renderlayer.batch.report import bar
 from renderlayer.batch.status import ENDED, RANKS
 from renderlayer.errors import ConfigurationError
-from renderlayer.settings import Settings, add_flags
+from renderlayer.flags import add_flags
+from renderlayer.settings import Settings
 
 EVERY = 0.2
 """Seconds between two looks at the status."""

@@ -45,7 +45,7 @@ def test_it_says_why_an_engine_is_not_used(
     shown = capsys.readouterr().out
     assert "tokenizers  (kitoken" in shown
     assert "is not used" in shown
-    assert "jinja2, content as string  (not minijinja" in shown
+    assert "jinja2, content as string  (minijinja is not used: it" in shown
 
 
 @pytest.mark.parametrize("arguments", [["inspect", "/nowhere"], ["pack", "/nowhere", "-o", "/tmp/never-written"]])

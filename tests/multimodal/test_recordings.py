@@ -13,8 +13,9 @@ import pytest
 
 from renderlayer import multimodal
 from renderlayer.errors import RenderLayerError
+from renderlayer.flags import add_flags
 from renderlayer.http.engine_flags import add_engine_flags
-from renderlayer.settings import Settings, add_flags
+from renderlayer.settings import Settings
 from tests.multimodal.recorded import FolderModel, cases, media, ranges_fault
 
 SETS = ("tiny-qwen3-vl", "tiny-qwen3-vl-trust", "tiny-qwen2.5-vl", "tiny-gemma3")

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from renderlayer import __version__
 from renderlayer.errors import ConfigurationError
+from renderlayer.flags import CommandParser
+
+PACKING = logging.getLogger("renderlayer.bundle.pack")
 
 
 @dataclass(frozen=True)
@@ -40,15 +47,35 @@ def _pack(arguments: argparse.Namespace) -> int:
     from renderlayer.bundle.pack import pack
     from renderlayer.roundtrip import add_round_trip
 
+    _tell_progress()
+    _end_in_order()
+
     def check(bundle: Path) -> None:
         for line in _refused(bundle):
             if arguments.strict:
                 raise ConfigurationError(line)
             print(f"warning: {line}", file=sys.stderr)
+        PACKING.info("trying whether calls and reasoning come back from the parsers")
         add_round_trip(bundle)
 
     _show(str(pack(arguments.model, arguments.output, arguments.revision, check)))
     return 0
+
+
+def _tell_progress() -> None:
+    """Print the steps of packing on stderr."""
+    if not PACKING.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        PACKING.addHandler(handler)
+    PACKING.setLevel(logging.INFO)
+
+
+def _end_in_order() -> None:
+    """Let signals end the command once it has cleaned up, with the status that shells give them."""
+    if threading.current_thread() is threading.main_thread():
+        for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(name, lambda number, frame: sys.exit(128 + number))
 
 
 def _refused(bundle: Path) -> list[str]:
@@ -87,6 +114,7 @@ def _show(bundle: str) -> None:
 def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     from renderlayer.http.serve import add_arguments
 
+    parser.usage = f"{parser.prog} [MODEL] [FLAG ...]"  # the groups below list them
     add_arguments(parser)
 
 
@@ -115,6 +143,7 @@ def _batch_arguments(parser: argparse.ArgumentParser) -> None:
 def _batch(arguments: argparse.Namespace) -> int:
     from renderlayer.batch.report import print_status
 
+    logging.getLogger("renderlayer").setLevel(logging.ERROR)  # what failed is told in a sentence
     return print_status(arguments.address, arguments.json)
 
 
@@ -129,8 +158,9 @@ COMMANDS = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand; configuration mistakes end with status 2 and one line on stderr."""
-    parser = argparse.ArgumentParser(prog="renderlayer", description="The CPU half of LLM serving.")
+    parser = CommandParser(prog="renderlayer", description="The CPU half of LLM serving.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    _add_completion(parser)
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for command in COMMANDS:
         subparser = subparsers.add_parser(command.name, help=command.about, description=command.about)
@@ -142,7 +172,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ConfigurationError as error:
         print(f"renderlayer: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever read the output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return status
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    """Add `--print-completion SHELL`, by shtab, where that is installed."""
+    try:
+        import shtab
+    except ImportError:
+        return
+    shtab.add_argument_to(parser, "--print-completion", help="print the completion script of a shell")
 
 
 if __name__ == "__main__":

@@ -171,7 +171,7 @@ class Settings:
         for row in fields(cls):
             text = environ.get(PREFIX + row.name.upper())
             if text is not None:
-                given[row.name] = _parsed(row.name, row.metadata["kind"], text)
+                given[row.name] = parsed(row.name, row.metadata["kind"], text)
         return cls(**given)._checked()
 
     @classmethod
@@ -227,30 +227,13 @@ class Settings:
         return self
 
 
-def add_flags(parser: argparse.ArgumentParser, positional_model: bool = True) -> None:
-    """Add one flag a row to `parser`; with `positional_model` the model is the first argument."""
-    for row in fields(Settings):
-        kind, about = row.metadata["kind"], row.metadata["about"]
-        if row.name == "model" and positional_model:
-            parser.add_argument("model", nargs="?", help=about)
-            continue
-        flag = _flag(row)
-        if kind == "flag":
-            parser.add_argument(flag, dest=row.name, action="store_const", const=not row.default, help=about)
-        elif kind == "list":
-            parser.add_argument(flag, dest=row.name, nargs="+", metavar="VALUE", help=about)
-        else:
-            shown = "|".join(filter(None, row.metadata["choices"])) or kind.upper()
-            parser.add_argument(flag, dest=row.name, type=_flag_type(row.name, kind), metavar=shown, help=about)
-
-
 def table() -> Sequence[tuple[str, str, str, str]]:
     """Rows (variable, flag, default, meaning), as the README and `renderlayer settings` show them."""
     defaults = Settings()
     return [
         (
             PREFIX + row.name.upper(),
-            "MODEL" if row.name == "model" else _flag(row),
+            "MODEL" if row.name == "model" else flag_of(row),
             json.dumps(getattr(defaults, row.name)),
             row.metadata["about"],
         )
@@ -258,7 +241,7 @@ def table() -> Sequence[tuple[str, str, str, str]]:
     ]
 
 
-def _flag(row: Field[Any]) -> str:
+def flag_of(row: Field[Any]) -> str:
     """The command-line flag of a row; what is on is switched off with `--no-`."""
     return ("--no-" if row.default is True else "--") + row.name.replace("_", "-")
 
@@ -294,17 +277,7 @@ _FORMS: dict[str, Callable[[str], object]] = {
 """Checks of texts, which raise ValueError."""
 
 
-def _flag_type(name: str, kind: str) -> Any:
-    def convert(text: str) -> Any:
-        try:
-            return _parsed(name, kind, text)
-        except ConfigurationError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    return convert
-
-
-def _parsed(name: str, kind: str, text: str) -> Any:
+def parsed(name: str, kind: str, text: str) -> Any:
     try:
         if kind == "int":
             return int(text)

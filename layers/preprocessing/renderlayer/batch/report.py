@@ -11,13 +11,27 @@ from typing import Any
 from renderlayer.batch import keys
 from renderlayer.batch.orders import Orders
 from renderlayer.batch.store import Bucket
-from renderlayer.errors import ConfigurationError, NotFound
+from renderlayer.errors import ConfigurationError, NotFound, RenderLayerError
 
 MOST = 20
 """Batches that are shown of a bucket."""
 WIDTH = 30
 
 Json = dict[str, Any]
+
+_CREDENTIALS = "give them by AWS_PROFILE, or by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_REASONS = {
+    "NoCredentialsError": f"no AWS credentials were found: {_CREDENTIALS}",
+    "PartialCredentialsError": f"the AWS credentials are incomplete: {_CREDENTIALS}",
+    "ProfileNotFound": "AWS_PROFILE names a profile that does not exist",
+    "NoRegionError": "no region is known: set AWS_DEFAULT_REGION",
+    "EndpointConnectionError": "S3 is out of reach",
+    "AccessDenied": "the credentials may not read this bucket",
+    "InvalidAccessKeyId": "S3 does not know the access key",
+    "SignatureDoesNotMatch": "S3 refuses the secret access key",
+    "NoSuchBucket": "there is no such bucket",
+}
+"""Sentences by botocore's exception or by S3's error code."""
 
 
 def rate(batch: Json, now: float) -> float:
@@ -76,13 +90,26 @@ def print_status(address: str, as_json: bool) -> int:
     name, _, wanted = rest.strip("/").partition("/")
     if scheme != "s3" or not name:
         raise ConfigurationError(f"{address}: not of the form s3://BUCKET[/BATCH]")
-    found = list(_wanted(Orders(Bucket(name), ()), wanted))
+    try:
+        found = list(_wanted(Orders(Bucket(name), ()), wanted))
+    except ImportError as error:
+        raise ConfigurationError("reading S3 needs boto3: pip install 'renderlayer[aws]'") from error
+    except RenderLayerError as error:
+        raise ConfigurationError(f"s3://{name}: {_reason(error)}") from error
     if wanted and not found:
         raise ConfigurationError(f"{address}: no such batch")
     now = time.time()
     for batch in found:
         print(json.dumps(batch) if as_json else f"{batch['id']}  {summary(batch, now)}")
     return 0
+
+
+def _reason(error: RenderLayerError) -> str:
+    """Why a bucket cannot be read, from what AWS's library said."""
+    cause = error.__context__
+    kind = type(cause).__name__
+    code = getattr(cause, "response", {}).get("Error", {}).get("Code", "")
+    return _REASONS.get(code) or _REASONS.get(kind) or f"{error.message} ({code or kind})"
 
 
 def _wanted(orders: Orders, wanted: str) -> Iterator[Json]:

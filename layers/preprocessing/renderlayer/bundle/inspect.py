@@ -78,7 +78,7 @@ def _doubtful(ranges: list[list[int]]) -> str:
 def _verdict(evidence: dict[str, Any], name: str) -> str:
     if evidence["equal"]:
         return f"{name} {evidence['version']} equals tokenizers on {evidence['texts']:,} texts"
-    return f"{name} {evidence['version']} is not used: {evidence['difference']}"
+    return f"{' '.join([name, evidence['version']]).rstrip()} is not used: {evidence['difference']}"
 
 
 def _templates(manifest: dict[str, Any]) -> list[str]:
@@ -90,7 +90,9 @@ def _templates(manifest: dict[str, Any]) -> list[str]:
     shown = []
     for name, row in rows:
         why = (
-            f"not minijinja: {row['difference']}" if row["difference"] else f"{row['equal']} renderings equal to jinja2"
+            f"minijinja is not used: {row['difference']}"
+            if row["difference"]
+            else f"{row['equal']} renderings equal to jinja2"
         )
         shown.append((name, f"{row['engine']}, content as {row['content_format']}  ({why})"))
     return _rows("templates", shown)

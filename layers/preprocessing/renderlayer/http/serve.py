@@ -12,8 +12,9 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from renderlayer.errors import ConfigurationError
+from renderlayer.flags import add_flags
 from renderlayer.http.engine_flags import add_engine_flags
-from renderlayer.settings import Settings, add_flags
+from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -31,23 +32,28 @@ LARGEST_HEADERS = 4 << 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the model, the flags of the settings, those of vLLM that are ignored, and the address to listen on."""
-    add_flags(parser)
+    from renderlayer.parsers.registry import REASONING_PARSERS, TOOL_PARSERS
+
+    add_flags(parser, names={"tool_call_parser": TOOL_PARSERS, "reasoning_parser": REASONING_PARSERS})
     add_engine_flags(parser)
     add_address(parser)
-    parser.add_argument("--page", action="store_true", help="serve a page for people at /: chat, and what it becomes")
+    page = parser.add_argument_group("page")
+    page.add_argument("--page", action="store_true", help="serve a page for people at /: chat, and what it becomes")
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:
     """Add `--host` and `--port`."""
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument(
-        "--port", type=port_number, default=8000, help="port; 0 takes a free one (default: %(default)s)"
-    )
+    to = parser.add_argument_group("address")
+    to.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    to.add_argument("--port", type=port_number, default=8000, help="port; 0 takes a free one (default: %(default)s)")
 
 
 def port_number(text: str) -> int:
     """A port of the command line."""
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
     if not 0 <= number <= 65535:
         raise argparse.ArgumentTypeError(f"{number} is none of 0 to 65535")
     return number

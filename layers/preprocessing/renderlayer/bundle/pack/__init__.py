@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -18,11 +17,14 @@ from renderlayer.bundle.pack.facts import describe_facts
 from renderlayer.bundle.pack.families import check_supported, keeps_texts
 from renderlayer.bundle.pack.plain import describe_plain
 from renderlayer.bundle.pack.reference import reference_of
+from renderlayer.bundle.pack.scratch import scratch
 from renderlayer.bundle.pack.source import ModelSource, find_source
 from renderlayer.bundle.pack.templates import describe_templates
 from renderlayer.bundle.pack.tokenizer import describe_engine, proof_texts
 from renderlayer.bundle.pack.vocabulary import describe_decoder, proof_ids, write_vocabulary
 from renderlayer.errors import ConfigurationError
+
+logger = logging.getLogger(__name__)
 
 __all__ = ["pack", "pack_source", "packer_versions", "write_manifest"]
 
@@ -64,15 +66,12 @@ def pack_source(
     """
     check_supported(source)
     out.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    try:
+    with scratch(out) as work:
         _write(source, work, fastokens)
         work.chmod(0o755)
         if check is not None:
             check(work)
         _replace(work, out)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def packer_versions() -> dict[str, str]:
@@ -82,15 +81,19 @@ def packer_versions() -> dict[str, str]:
 
 
 def _write(source: ModelSource, out: Path, fastokens: bool) -> None:
+    logger.info("reading the tokenizer of %s", source.name)
     reference = reference_of(source, out)
     full, encoder = reference.full, reference.encoder
     texts = proof_texts(full)
+    logger.info("trying which tokenizer engines equal Hugging Face's tokenizers, on %s texts", f"{len(texts):,}")
     expected = [encoding.ids for encoding in encoder.encode_batch(texts, add_special_tokens=False)]
     vocabulary = describe_decoder(full, proof_ids(full, expected))
     tokenizer = describe_engine(encoder, out, vocabulary["decoder"], texts, expected, fastokens)
     if keeps_texts(source):
         tokenizer["plain"] = describe_plain(out, texts)
+    logger.info("writing the vocabulary")
     longest = write_vocabulary(out / "vocabulary.bin", full, vocabulary["decoder"], reference.special)
+    logger.info("trying whether minijinja renders the chat templates as jinja2 does")
     templates = describe_templates(source, reference.named, out)
     manifest: dict[str, Any] = {
         "format": FORMAT,
@@ -123,10 +126,9 @@ def _fingerprint(out: Path) -> str:
 
 def _replace(work: Path, out: Path) -> None:
     """Move a finished bundle into place; a bundle that was there goes."""
-    old: Any = None
-    if out.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{out.name}-old-", dir=out.parent))
+    if not out.exists():
+        os.rename(work, out)
+        return
+    with scratch(out) as old:
         os.rename(out, old / "bundle")
-    os.rename(work, out)
-    if old is not None:
-        shutil.rmtree(old, ignore_errors=True)
+        os.rename(work, out)

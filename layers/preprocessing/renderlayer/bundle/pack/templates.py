@@ -79,12 +79,12 @@ def _compare(text: str, special_tokens: dict[str, str], analysis: Analysis) -> t
     try:
         mini = MiniEngine(text)
     except Exception as error:
-        return 0, f"minijinja does not compile it: {str(error).splitlines()[0]}"
+        return 0, f"it does not compile the template: {str(error).splitlines()[0]}"
     equal = 0
     for number, case in enumerate(cases(analysis.content_format)):
         context = _context(case, special_tokens, analysis.variables)
         if _outcome(reference, context) != _outcome(mini, context):
-            return equal, f"case {number} renders differently"
+            return equal, f"it renders conversation {number} of the proof differently"
         equal += 1
     return equal, ""
 

@@ -100,7 +100,7 @@ def describe_engine(
         "prefix_ids": prefix,
         "suffix_ids": suffix,
         "kitoken": kitoken,
-        "fastokens": _prove_fastokens(file, texts, expected) if fastokens else _untried("", "not tried"),
+        "fastokens": _prove_fastokens(file, texts, expected) if fastokens else _untried("", "it was not tried"),
     }
 
 
@@ -115,7 +115,7 @@ def _prove_kitoken(
         engine.to_file(str(file.with_suffix(".kitoken")))
         engine = Kitoken.from_file(str(file.with_suffix(".kitoken")))
     except Exception as error:
-        return _untried(version("kitoken"), f"does not load: {error}"), []
+        return _untried(version("kitoken"), f"it does not load this tokenizer: {error}"), []
 
     def encode(text: str) -> list[int]:
         return engine.encode(text, True)
@@ -131,11 +131,11 @@ def _prove_fastokens(file: Path, texts: Sequence[str], expected: Sequence[list[i
     try:
         import fastokens
     except ImportError:
-        return _untried("", "not installed when this was packed")
+        return _untried("", "it was not installed when this was packed")
     try:
         engine = fastokens.Tokenizer.from_file(str(file))
     except Exception as error:
-        return _untried(version("fastokens"), f"does not load: {error}")
+        return _untried(version("fastokens"), f"it does not load this tokenizer: {error}")
     return {"version": version("fastokens"), **_compare(lambda text: engine.encode(text).ids, texts, expected)}
 
 
@@ -151,7 +151,7 @@ def _compare(
         try:
             got = list(encode(text))
         except Exception as error:
-            return {"equal": False, "texts": len(texts), "difference": f"{text[:80]!r}: {error}"}
+            return {"equal": False, "texts": len(texts), "difference": f"it fails on {text[:80]!r}: {error}"}
         if got != ids:
-            return {"equal": False, "texts": len(texts), "difference": f"{text[:80]!r}"}
+            return {"equal": False, "texts": len(texts), "difference": f"it encodes {text[:80]!r} differently"}
     return {"equal": True, "texts": len(texts), "difference": ""}
