@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
 
 from infra.local.batch import add_arguments as add_batch_arguments
 from renderlayer.errors import ConfigurationError
-from renderlayer.flags import CommandParser
+from renderlayer.flags import CommandParser, add_flags
 from renderlayer.http.serve import add_arguments, exit_on_signals, port_number
-from renderlayer.settings import add_flags
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
