@@ -52,6 +52,8 @@ $(RUNTIME): pyproject.toml requirements.lock
 $(INSTALLED): $(RUNTIME)
 	@echo "installing what tests and builds need: 0.2 GB to download, 0.5 GB in $(VENV)"
 	@$(INSTALL) --editable '.[$(EXTRAS)]'
+	@# SAM's transform, for checks of what is deployed; it asks for an older pydantic than ours, and does with this one
+	@$(INSTALL) --quiet --no-deps aws-sam-translator
 	@touch $@
 
 run: $(RUNTIME) ## pack the default model, start engine and gateway, ask one real chat (MODEL=, PORT=, FLAGS="…")
