@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from renderlayer.batch.consumer import Consumer
-from renderlayer.batch.setup import undertaker
+from renderlayer.batch.setup import set_aside, undertaker
 
-_consume = Consumer("batch_dead", lambda: lambda message, time_left: undertaker().receive(message))
+_consume = Consumer("batch_dead", lambda: lambda message, time_left: undertaker().receive(message), set_aside)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -216,14 +216,13 @@ def test_a_dead_letter_keeps_what_is_done(steps: Steps, engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("give_up", [False, True])
-def test_an_input_that_was_replaced(steps: Steps, give_up: bool) -> None:
+def test_an_input_that_was_replaced_fails_its_batch(steps: Steps, give_up: bool) -> None:
     shard = steps.shard(engine_lines(3))
     steps.bucket.write(shard.job.source.key, b"{}")
-    if give_up:
-        steps.worker.abandon(shard.message())
-    else:
-        assert steps.worker.receive(shard.message(), forever)["outcome"] == "abandoned"
-    assert [row["error"]["code"] for row in steps.part(shard)] == ["input_gone"] * 3
+    work = steps.worker.abandon(shard.message()) if give_up else steps.worker.receive(shard.message(), forever)
+    assert work["outcome"] == "failed"
+    assert steps.batch()["status"] == "failed"
+    assert steps.worker.receive(shard.message(), forever)["outcome"] == "failed"
 
 
 def test_lines_that_are_no_requests_are_not_asked(steps: Steps, engine: Engine) -> None:

@@ -127,6 +127,7 @@ class Settings:
 
     batch_bucket: str = _row("", "bucket of files and batches")
     batch_split_queue: str = _row("", "URL of the queue that starts and continues the splitting of files")
+    batch_lost_queue: str = _row("", "URL of the queue in which messages are set aside that nobody can read")
     batch_work_queue: str = _row("", "URL of the queue of shards")
     batch_concurrency: int = _row(32, "lines of a shard that are with the engine at a time", "int", least=1)
     batch_shard_lines: int = _row(2000, "most lines a shard", "int", least=1)

@@ -10,6 +10,7 @@ from renderlayer.batch import keys, status
 from renderlayer.batch.store import Bucket
 
 INVALID_FILE, SERVER_ERROR = "invalid_file", "server_error"
+INPUT_GONE = "The input file was replaced or removed while it was read."
 
 
 def fail(bucket: Bucket, batch: str, code: str, message: str) -> None:

@@ -14,6 +14,8 @@ from renderlayer.errors import NotFound
 from renderlayer.references.store import Stored
 
 BATCH, OUTPUT = "batch", "batch_output"
+LONGEST_NAME = 1_000
+"""Bytes of a file's name as it is stored."""
 LINK_SECONDS = 300
 """How long a link to a file's content works."""
 
@@ -29,7 +31,7 @@ class Files:
     def add(self, name: str, content: bytes) -> Json:
         """Keep a new input file."""
         key = keys.FILES + os.urandom(12).hex()
-        self.bucket.create(key, content, {"filename": quote(name[:200])})
+        self.bucket.create(key, content, {"filename": stored_name(name)})
         return self.describe(keys.file_id(key))
 
     def describe(self, file_id: str) -> Json:
@@ -57,13 +59,13 @@ class Files:
         return found[0]
 
     def remove(self, file_id: str) -> Json:
-        """Remove a file.
+        """Remove a file, with all of its versions.
 
         Raises:
             NotFound: there is no such file.
         """
         key, _ = self._found(file_id)
-        self.bucket.delete(key)
+        self.bucket.erase(key)
         return {"id": file_id, "object": "file", "deleted": True}
 
     def listed(self, after: str | None) -> Iterator[Json]:
@@ -77,6 +79,13 @@ class Files:
         if stored is None:
             raise _unknown(file_id)
         return key, stored
+
+
+def stored_name(name: str) -> str:
+    """A file's name as metadata, which S3 limits to 2 KB for all of an object's: its end is cut off."""
+    while len(quoted := quote(name, errors="replace")) > LONGEST_NAME:
+        name = name[: max(len(name) * LONGEST_NAME // len(quoted), 1)][:-1] or "file"
+    return quoted
 
 
 def _unknown(file_id: str) -> NotFound:

@@ -19,6 +19,8 @@ from renderlayer.errors import Unavailable
 from renderlayer.references.store import Gone
 
 AT_A_TIME = 16
+RESERVE = 120
+"""Seconds before the function's end after which a sweep looks at no other batch."""
 
 Json = dict[str, Any]
 
@@ -49,6 +51,22 @@ class Joiner:
     def abandon(self, message: Json) -> list[Json]:
         """End the batches of a message that came back as a dead letter, unless parts are to come that look again."""
         return [self._abandon(batch) for batch in sorted(_meant(message))]
+
+    def sweep(self, time_left: Callable[[], float]) -> list[Json]:
+        """Look at every batch that has not ended, newest first: an event of a part may have been lost.
+
+        Returns:
+            What happened to each batch that went on, for the log.
+        """
+        told = []
+        for entry in self.bucket.entries(keys.STATUSES):
+            if time_left() < RESERVE:
+                break
+            batch = entry.key.removeprefix(keys.STATUSES).removesuffix(".json")
+            found = status.read(self.bucket, batch)
+            if found is not None and status.RANKS[found["status"]] != status.ENDED:
+                told.append(self.look(batch, time_left))
+        return told
 
     def look(self, batch: str, time_left: Callable[[], float]) -> Json:
         """Bring a batch's status up to date, and finish it when all of its parts are there. May be done at any time.

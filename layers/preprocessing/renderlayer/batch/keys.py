@@ -18,6 +18,7 @@ import base64
 import binascii
 import hashlib
 import os
+import re
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -33,6 +34,7 @@ ORDER = ".order"
 MANIFEST = "manifest.json"
 UPLOAD = "upload.json"
 
+_ORDER_KEY = re.compile(rf"{re.escape(INBOX)}(batch_[0-9a-f]{{32}}){re.escape(ORDER)}")
 _READABLE = (INBOX, FILES, RESULTS)
 _FILE_ID = "file-"
 _LATEST = 1 << 40
@@ -64,6 +66,12 @@ def manifest(batch: str) -> str:
 def in_event(message: dict[str, Any]) -> list[str]:
     """Keys of the objects that an event of S3 tells of; its test event tells of none."""
     return [unquote_plus(record["s3"]["object"]["key"]) for record in message.get("Records", ())]
+
+
+def ordered(key: str) -> str | None:
+    """The batch that an order of the API is for; None for a dropped file, whatever its name ends with."""
+    found = _ORDER_KEY.fullmatch(key)
+    return found[1] if found else None
 
 
 def upload(batch: str) -> str:

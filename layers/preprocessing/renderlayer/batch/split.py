@@ -12,7 +12,7 @@ import orjson
 from renderlayer.batch import keys, status
 from renderlayer.batch.claims import Job, Shard, Split
 from renderlayer.batch.cutter import Cut, Cutter, Limits
-from renderlayer.batch.failure import INVALID_FILE, SERVER_ERROR, fail
+from renderlayer.batch.failure import INPUT_GONE, INVALID_FILE, SERVER_ERROR, fail
 from renderlayer.batch.queue import AT_A_TIME, Queue
 from renderlayer.batch.seen import STRIPES, Seen
 from renderlayer.batch.store import Bucket
@@ -63,7 +63,8 @@ class Splitter:
         if "split" in message:
             yield Split.read(message)
         for key in keys.in_event(message):
-            begun = self._ordered(key) if key.endswith(keys.ORDER) else self._dropped(key)
+            batch = keys.ordered(key)
+            begun = self._ordered(batch) if batch else self._dropped(key)
             if begun is not None:
                 yield begun
 
@@ -79,10 +80,9 @@ class Splitter:
         status.begin(self.bucket, status.new(batch, keys.file_id(key), created, expires_at, ""))
         return Split(Job(batch, source, expires_at), stored.size, self.limits)
 
-    def _ordered(self, key: str) -> Split | None:
+    def _ordered(self, ordered: str) -> Split | None:
         """The batch that the API ordered; None when it is no order of the API's, or its file is gone."""
-        order = self.bucket.get(key)
-        batch = status.read(self.bucket, order[0].decode()) if order else None
+        batch = status.read(self.bucket, ordered)
         if batch is None:
             return None
         found = self.bucket.source(keys.key_of(batch["input_file_id"]))
@@ -103,7 +103,7 @@ class Splitter:
             if broken is None:
                 split = self._cut(split, time_left)
         except Gone:
-            broken = "The input file was replaced or removed while it was read."
+            broken = INPUT_GONE
         if broken is None and split.at == split.size and split.objects == 0:
             broken = "No line of the file is a JSON object." if split.requests else "The file has no lines."
         if broken is not None:

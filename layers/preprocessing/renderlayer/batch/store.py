@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from renderlayer.errors import Unavailable
 from renderlayer.references.address import Address
 from renderlayer.references.s3 import CONNECT_SECONDS, S3Store, named, translated
-from renderlayer.references.store import Gone, Stored
+from renderlayer.references.store import Conflict, Gone, Stored
 
 READ_SECONDS = 120
 """A copy of gigabytes inside of S3 answers when it is done."""
@@ -110,6 +111,16 @@ class Bucket(S3Store):
         with translated(address):
             self._client.delete_object(**named(address))
 
+    def erase(self, key: str) -> None:
+        """Delete an object with all of its versions, so that nothing of it is left."""
+        address = self._at(key)
+        with translated(address):
+            pages = self._client.get_paginator("list_object_versions").paginate(Bucket=self.name, Prefix=key)
+            for page in pages:
+                for found in [*page.get("Versions", ()), *page.get("DeleteMarkers", ())]:
+                    if found["Key"] == key:
+                        self._client.delete_object(**named(address), VersionId=found["VersionId"])
+
     def link(self, key: str, seconds: int) -> str:
         """A URL at which anybody can read an object for some time."""
         url: str = self._client.generate_presigned_url("get_object", Params=named(self._at(key)), ExpiresIn=seconds)
@@ -169,6 +180,10 @@ class Bucket(S3Store):
                 self._client.complete_multipart_upload(
                     **named(self._at(key)), UploadId=upload, MultipartUpload={"Parts": pieces}, IfNoneMatch="*"
                 )
+        except Conflict:
+            if self.head(key) is not None:
+                return False
+            raise Unavailable("The object store was busy with another writer. Try again.") from None
         except Gone:
             return False
         return True
@@ -200,9 +215,14 @@ class Bucket(S3Store):
                         raise
 
     def _put(self, key: str, data: bytes, metadata: Mapping[str, str] | None, condition: Mapping[str, str]) -> bool:
-        try:
-            with translated(self._at(key)):
-                self._client.put_object(**named(self._at(key)), **condition, Body=data, Metadata=metadata or {})
-        except Gone:
-            return False
-        return True
+        for _ in range(TRIES):
+            try:
+                with translated(self._at(key)):
+                    self._client.put_object(**named(self._at(key)), **condition, Body=data, Metadata=metadata or {})
+                return True
+            except Conflict:  # another writer was under way, which may have failed since: only a look tells
+                if "IfNoneMatch" in condition and self.head(key) is not None:
+                    return False
+            except Gone:
+                return False
+        raise Unavailable("The object store was busy with another writer. Try again.")

@@ -10,6 +10,7 @@ from typing import Any
 
 from renderlayer.batch import keys
 from renderlayer.batch.claims import Shard
+from renderlayer.batch.failure import INPUT_GONE, INVALID_FILE, fail
 from renderlayer.batch.lines import LineError, Request, Result, custom_id_of, failed, judged, numbered, too_long
 from renderlayer.batch.parts import noted, part_of, remembered
 from renderlayer.batch.queue import LONGEST_DELAY, Queue
@@ -28,7 +29,6 @@ UNBEGUN = {
     EXPIRED: LineError("batch_expired", "This request could not be executed before the completion window expired."),
     ABANDONED: LineError("server_error", "This request's part of the batch failed repeatedly and was given up."),
 }
-INPUT_GONE = LineError("input_gone", "The input file was replaced or removed before this line was read.")
 
 Json = dict[str, Any]
 
@@ -88,14 +88,14 @@ class Worker:
             if not run.ended:
                 run.run(self._requests(shard, data(), run.done), self.concurrency)
         except Gone:
-            run.ended = ABANDONED
+            return self._fail(shard)
         done = dict(run.done)
         if len(done) >= shard.cut.requests:
             return self._finish(shard, done)
         if run.ended:
             return self._give_up(shard, run.ended, done)
         self._return(shard, done, run, len(done) > before)
-        return {"outcome": "returned", "done": len(done)}
+        return {"outcome": "returned", "done": len(done), "waiting_for": "engine" if run.retry_after else "time"}
 
     def _has_part(self, shard: Shard) -> bool:
         return self.bucket.head(keys.part(shard.job.batch, shard.number)) is not None
@@ -146,8 +146,15 @@ class Worker:
                     error = UNBEGUN[ended]
                     done[number] = failed(batch, number, LineError(error.code, str(error), custom_id_of(text)))
         except Gone:
-            done |= {-at: failed(batch, cut.first_line, INPUT_GONE) for at in range(1, cut.requests - len(done) + 1)}
+            return self._fail(shard)
         return self._finish(shard, done, ended)
+
+    def _fail(self, shard: Shard) -> Json:
+        """End the batch of a file that is gone: nobody can say which lines it had. What is done stays."""
+        batch = shard.job.batch
+        fail(self.bucket, batch, INVALID_FILE, f"{INPUT_GONE} Results so far are in {keys.parts(batch)}.")
+        self.bucket.create(keys.cancelled(batch), b"")  # its other shards need no work
+        return {"outcome": "failed"}
 
     def _finish(self, shard: Shard, done: dict[int, Result], ended: str = "") -> Json:
         data, facts = part_of(done, ended)

@@ -36,7 +36,7 @@ class Journal:
 
     Args:
         app: the application.
-        service: name of the function, the one dimension of its metrics.
+        service: name of the function: a dimension of its metrics, beside its name in Lambda.
     """
 
     def __init__(self, app: ASGIApp, service: str) -> None:
@@ -105,6 +105,8 @@ class Journal:
 def _frame(service: str, metrics: tuple[str, ...]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """What all records of these metrics share, as Powertools forms it: dimensions, and the directives of `_aws`."""
     form = EphemeralMetrics(namespace=NAMESPACE, service=service)
+    if name := os.environ.get("AWS_LAMBDA_FUNCTION_NAME"):
+        form.add_dimension("function_name", name)  # two stacks have functions of one service
     for name in metrics:
         form.add_metric(name, _UNITS.get(name, MetricUnit.Count), 0)
     record: dict[str, Any] = {**form.serialize_metric_set()}

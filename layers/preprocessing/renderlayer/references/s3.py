@@ -11,7 +11,7 @@ from typing import Any
 
 from renderlayer.errors import Unavailable
 from renderlayer.references.address import Address
-from renderlayer.references.store import Gone, Stored
+from renderlayer.references.store import Conflict, Gone, Stored
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,8 @@ RETRY_AFTER = 2
 """Seconds after which a caller may try again when the store fails."""
 
 _MISSING = frozenset({"404", "NoSuchKey", "NotFound", "NoSuchUpload", "NoSuchVersion"})
-_OTHER_VERSION = frozenset({"412", "PreconditionFailed", "409", "ConditionalRequestConflict"})
+_OTHER_VERSION = frozenset({"412", "PreconditionFailed"})
+_OTHER_WRITER = frozenset({"409", "ConditionalRequestConflict"})
 
 
 class S3Store:
@@ -145,6 +146,8 @@ def translated(address: Address) -> Iterator[None]:
         yield
     except ClientError as error:
         code = str(error.response.get("Error", {}).get("Code", ""))
+        if code in _OTHER_WRITER:
+            raise Conflict from None
         if code in _MISSING | _OTHER_VERSION:
             raise Gone from None
         logger.warning("the object store answered %s for bucket %s", code, address.bucket)

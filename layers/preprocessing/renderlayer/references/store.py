@@ -13,6 +13,10 @@ class Gone(Exception):
     """The object is not there, or no longer the one that was described."""
 
 
+class Conflict(Gone):
+    """Another writer was under way at the same time; whether it has written is not known."""
+
+
 @dataclass(frozen=True)
 class Stored:
     """What a store says of an object.

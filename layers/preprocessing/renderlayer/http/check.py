@@ -1,0 +1,53 @@
+"""Whether the engine can be reached from where a function runs, and what stands in the way."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from renderlayer.secrets.secret import engine_key
+from renderlayer.settings import Settings
+
+SECONDS = 5.0
+
+
+def check_engine() -> dict[str, Any]:
+    """Call the configured engine: {"ok": bool, "step": how far it came, "detail": str, "seconds": float}."""
+    began = time.perf_counter()
+    ok, step, detail = _checked(Settings.from_environment())
+    return {"ok": ok, "step": step, "detail": detail, "seconds": round(time.perf_counter() - began, 3)}
+
+
+def _checked(settings: Settings) -> tuple[bool, str, str]:
+    if not settings.engine_url:
+        return False, "configuration", "EngineUrl is empty."
+    url = urlsplit(settings.engine_url)
+    host, port = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
+    try:
+        socket.getaddrinfo(host, port)
+    except OSError:
+        return False, "name", f"{host} has no address here: is the function in the engine's network (SubnetIds)?"
+    try:
+        socket.create_connection((host, port), SECONDS).close()
+    except OSError as error:
+        why = "security groups, routes, and whether the engine runs"
+        return False, "connection", f"{host}:{port}: {type(error).__name__}; look at {why}."
+    try:
+        key = engine_key(settings)
+        token = key if isinstance(key, str) else key.texts()[0]
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        base = settings.engine_url.rstrip("/")
+        health = httpx.get(f"{base}/health", timeout=SECONDS)
+        models = httpx.get(f"{base}/v1/models", headers=headers, timeout=SECONDS)
+    except (httpx.HTTPError, ssl.SSLError) as error:
+        return False, "http", f"{type(error).__name__}; with https, EngineUrl must have the name of the certificate."
+    if health.status_code != httpx.codes.OK:
+        return False, "health", f"/health answers {health.status_code}."
+    if models.status_code == httpx.codes.UNAUTHORIZED:
+        return False, "key", "The engine does not take the key (EngineApiKeySecret, EngineApiKey)."
+    return True, "done", "The engine answers."
