@@ -204,3 +204,20 @@ def test_what_cannot_be_continued(plain: Templates, source: str, messages: list[
 def test_a_continuation_has_no_generation_prompt(plain: Templates) -> None:
     with pytest.raises(BadRequest, match="not compatible"):
         render(plain, LOOP, {"continue_final_message": True, "add_generation_prompt": True})
+
+
+@pytest.mark.parametrize(
+    ("architecture", "rendered"),
+    [
+        ("Qwen2AudioForConditionalGeneration", "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n"),
+        ("Llama4ForConditionalGeneration", "<|header_start|>user<|header_end|>\n\nHello<|eot|>"),
+    ],
+)
+def test_templates_that_processors_carry_themselves(make_folder: MakeFolder, architecture: str, rendered: str) -> None:
+    """They are used where the folder has none for the processor, whatever the tokenizer has."""
+    pytest.importorskip("transformers")
+    config = {"architectures": [architecture], "model_type": "x", "max_position_embeddings": 512}
+    files = {"config.json": config, "preprocessor_config.json": {"feature_size": 128}}
+    assert rendered in render(templates_of(make_folder(files=files)), None)
+    own = {**files, "chat_template.json": {"chat_template": "own {{ messages[0].content }}"}}
+    assert render(templates_of(make_folder("own", files=own)), None) == "own Hello"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,16 @@ from renderlayer.bundle.pack.conversations import Case, cases
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.bundle.templates import DEFAULT
 from renderlayer.errors import BadRequest
+
+_BUILT_IN = {
+    "Llama4ForConditionalGeneration": ("transformers.models.llama4.processing_llama4", "chat_template"),
+    "Qwen2AudioForConditionalGeneration": (
+        "transformers.models.qwen2_audio.processing_qwen2_audio",
+        "Qwen2AudioProcessor",
+        "default_chat_template",
+    ),
+}
+"""Architecture → where transformers keeps the template that its processor uses when the folder has none for it."""
 
 
 def tokenizer_templates(source: ModelSource) -> dict[str, str]:
@@ -38,7 +49,23 @@ def processor_template(source: ModelSource) -> str | None:
         return None
     given = source.json("chat_template.json").get("chat_template")
     given = given or source.processor.get("processor_config", {}).get("chat_template")
-    return given if isinstance(given, str) else None
+    return given if isinstance(given, str) else _built_in(source)
+
+
+def _built_in(source: ModelSource) -> str | None:
+    """The template that transformers' processor of the model carries itself, where transformers is installed."""
+    architecture = next(iter(source.config.get("architectures") or []), "")
+    if architecture not in _BUILT_IN:
+        return None
+    module, *names = _BUILT_IN[architecture]
+    try:
+        value: Any = import_module(module)
+        for name in names:
+            value = getattr(value, name)
+    except (ImportError, AttributeError):
+        return None
+    text = value.fget(None) if isinstance(value, property) else value
+    return text if isinstance(text, str) else None
 
 
 def describe_templates(source: ModelSource, special_tokens: dict[str, str], out: Path) -> dict[str, Any]:

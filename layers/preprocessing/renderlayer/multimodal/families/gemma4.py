@@ -1,4 +1,4 @@
-"""Gemma 4: the image at its own shape within a budget of patches, padded to the budget."""
+"""Gemma 4: the image at its own shape within a budget of patches, padded to the budget; a video as timed images."""
 
 from __future__ import annotations
 
@@ -7,48 +7,92 @@ from collections.abc import Mapping
 from typing import Any
 
 from renderlayer.errors import BadRequest
+from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.sizes import Size
 from renderlayer.multimodal.picture import Picture
-from renderlayer.multimodal.tensor import Field, Fields
+from renderlayer.multimodal.tensor import Field, Fields, int64
 
 _DEFAULTS = {**COMMON, "do_normalize": False, "patch_size": 16, "max_soft_tokens": 280, "pooling_kernel_size": 3}
 _BUDGETS = (70, 140, 280, 560, 1120)
+_FRAME_BUDGET = 70  # tokens of a video's frame
 
 
 class Gemma4(Plain):
-    """Images of Gemma 4."""
+    """Images and videos of Gemma 4."""
 
-    modalities = ("image",)
+    modalities = ("image", "video")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.image = facts.token("<|image|>", "image_token_id")
+        self.video = facts.token("<|video|>", "video_token_id")
         self.begin = facts.token("<|image>", "boi_token_id")
         self.end = facts.token("<image|>", "eoi_token_id")
 
     def placeholder(self, modality: str, ordinal: int) -> str:
-        return "<|image|>"
+        return f"<|{modality}|>"
 
     def target(self, modality: str) -> list[int]:
-        return [self.image]
+        return [self.video] if modality == "video" else [self.image]
 
-    def plan(self, modality: str, media: Picture, kwargs: Mapping[str, Any]) -> Plan:
+    def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
+        return self._plan_video(media, kwargs) if modality == "video" else self._plan_image(media, kwargs)
+
+    def _plan_video(self, clip: Clip, kwargs: Mapping[str, Any]) -> Plan:
+        """Each frame is an image behind its time, in minutes and seconds."""
+        given = {key: value for key, value in self.facts.image.items() if value is not None}
+        flat = {key: value for key, value in kwargs.items() if key != "images_kwargs"}
+        chosen = {**options({**_DEFAULTS, **given}, flat, "images_kwargs"), "max_soft_tokens": _FRAME_BUDGET}
+        size, count = _laid_out(clip.size, chosen)
+        seconds = [index / (clip.source.fps or 24) for index in clip.indices]
+        tokens: list[int] = []
+        for number, second in enumerate(seconds):
+            shown = f"{int(second // 60):02d}:{int(second % 60):02d} "
+            tokens += self.facts.lexicon.encode(f" {shown}" if number else shown)
+            tokens += [self.begin, *[self.video] * count, self.end]
+        metadata = {
+            "video_frame_counts": Field(int64(len(seconds)), "batched", keep_on_cpu=True),
+            "video_num_soft_tokens": Field([count] * len(seconds), "batched", keep_on_cpu=True),
+            "video_timestamps": Field(seconds, "batched", keep_on_cpu=True),
+        }
+
+        def fields() -> Fields:
+            import numpy as np
+
+            from renderlayer.multimodal.pixels.arrays import tensor
+
+            frames = [_patches(frame, size, chosen) for frame in clip.frames()]
+            pixels, positions = (np.stack(parts) for parts in zip(*frames, strict=True))
+            return {
+                "pixel_values_videos": Field(tensor("bfloat16", pixels), "flat"),
+                "pixel_position_ids_videos": Field(tensor("int64", positions), "flat"),
+                **metadata,
+            }
+
+        return Plan(tokens, metadata, fields, [token == self.video for token in tokens])
+
+    def _plan_image(self, media: Picture, kwargs: Mapping[str, Any]) -> Plan:
         given = {key: value for key, value in self.facts.image.items() if value is not None}
         chosen = options({**_DEFAULTS, **given}, kwargs, "images_kwargs")
         if chosen["max_soft_tokens"] not in _BUDGETS:
             raise BadRequest(f"`max_soft_tokens` must be one of {_BUDGETS}, got {chosen['max_soft_tokens']}.")
-        width, height = media.size
-        patch, pool = int(chosen["patch_size"]), int(chosen["pooling_kernel_size"])
-        size = budgeted((height, width), patch, pool, int(chosen["max_soft_tokens"]))
-        count = (size[0] // patch) * (size[1] // patch) // pool**2
+        size, count = _laid_out(media.size, chosen)
         tokens = [self.begin, *[self.image] * count, self.end]
 
         def fields() -> Fields:
             return _fields(media, size, chosen)
 
         return Plan(tokens, {}, fields, [token == self.image for token in tokens])
+
+
+def _laid_out(shown: tuple[int, int], chosen: Options) -> tuple[Size, int]:
+    """(height, width) and number of tokens of an image of (width, height)."""
+    width, height = shown
+    patch, pool = int(chosen["patch_size"]), int(chosen["pooling_kernel_size"])
+    size = budgeted((height, width), patch, pool, int(chosen["max_soft_tokens"]))
+    return size, (size[0] // patch) * (size[1] // patch) // pool**2
 
 
 def budgeted(size: Size, patch: int, pool: int, tokens: int) -> Size:
@@ -74,15 +118,24 @@ def budgeted(size: Size, patch: int, pool: int, tokens: int) -> Size:
 
 
 def _fields(picture: Picture, size: Size, chosen: Options) -> Fields:
-    """pixel_values (budget, 3 · patch²) with zeros, positions (budget, 2) with −1 behind the image."""
-    import numpy as np
-
     from renderlayer.multimodal.pixels import stills
     from renderlayer.multimodal.pixels.arrays import tensor
 
+    pixels, positions = _patches(stills.raster(picture), size, chosen)
+    return {
+        "pixel_values": Field(tensor("bfloat16", pixels), "batched"),
+        "pixel_position_ids": Field(tensor("int64", positions), "batched"),
+    }
+
+
+def _patches(image: Any, size: Size, chosen: Options) -> tuple[Any, Any]:
+    """Patches (budget, 3 · patch²) with zeros, positions (budget, 2) with −1 behind the image."""
+    import numpy as np
+
+    from renderlayer.multimodal.pixels import stills
+
     recipe = stills.Recipe.of(chosen)
-    planes = stills.scaled(stills.raster(picture), size, recipe)
-    bits = stills.lookup(planes, stills.tables(recipe, 3))
+    bits = stills.lookup(stills.scaled(image, size, recipe), stills.tables(recipe, 3))
     patch = int(chosen["patch_size"])
     rows, columns = size[0] // patch, size[1] // patch
     budget = int(chosen["max_soft_tokens"]) * int(chosen["pooling_kernel_size"]) ** 2
@@ -92,7 +145,4 @@ def _fields(picture: Picture, size: Size, chosen: Options) -> Fields:
     positions = np.full((budget, 2), -1, np.int64)
     positions[: rows * columns, 0] = np.tile(np.arange(columns), rows)
     positions[: rows * columns, 1] = np.repeat(np.arange(rows), columns)
-    return {
-        "pixel_values": Field(tensor("bfloat16", pixels), "batched"),
-        "pixel_position_ids": Field(tensor("int64", positions), "batched"),
-    }
+    return pixels, positions
