@@ -64,7 +64,7 @@ def _built_in(source: ModelSource) -> str | None:
             value = getattr(value, name)
     except (ImportError, AttributeError):
         return None
-    text = value.fget(None) if isinstance(value, property) else value
+    text = value.fget(None) if isinstance(value, property) and value.fget else value
     return text if isinstance(text, str) else None
 
 
