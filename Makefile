@@ -30,7 +30,7 @@ SAM_VERSION := 1.170.0
 SAM ?= $(or $(shell command -v sam 2>/dev/null),.cache/sam/bin/sam)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-clients lint fmt parity bench build deploy rehearse wheel lock clean
+.PHONY: help setup run test test-all test-clients lint fmt parity differential bench build deploy rehearse wheel lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -89,6 +89,10 @@ parity: $(INSTALLED) ## replay the recordings of the reference (CORPUS=..., from
 	@test -f $(PARITY) || { echo "no recordings at $(SHARED)" >&2; exit 1; }
 	$(call replay,infra.local,$(filter-out $(ENGINE_CORPUS),$(CORPUS)))
 	$(call replay,infra.generate,$(filter $(ENGINE_CORPUS),$(CORPUS)))
+
+differential: $(INSTALLED) ## compare with an installed reference at random (REFERENCE=DIR, COUNT=exchanges a model, SEED=)
+	@test -n "$(REFERENCE)" || { echo "no reference: REFERENCE=DIR (docs/reference.md says how to make one)" >&2; exit 1; }
+	$(BIN)/python -m tests.reference --reference $(REFERENCE) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 bench: $(INSTALLED) ## what it costs: cold start, requests, streams, photos, references, batches
 	$(BIN)/python -m tests.bench

@@ -43,7 +43,9 @@ def ours(folder: Path, model: str, flags: tuple[str, ...]) -> Iterator[str]:
     address = ["--served-model-name", model, "--host", "127.0.0.1", "--port", str(port)]
     command = [sys.executable, "-m", "infra.local", "serve", str(folder / "models" / model), *address, *flags]
     names = {"RENDERLAYER_MODEL_ID_FOR_HASH": f"models/{model}", "RENDERLAYER_SYSTEM_START_DATE": START_DATE}
-    with subprocess.Popen(command, env={**os.environ, **names}, stdout=subprocess.DEVNULL) as server:
+    with subprocess.Popen(
+        command, env={**os.environ, **names}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as server:
         try:
             _wait(url, server)
             yield url

@@ -28,6 +28,8 @@ def render_completion(request: CompletionRequest, server: Server, header_id: str
     server.check_name(request.model)
     if request.use_beam_search:
         raise BadRequest("Beam search is not supported by the render endpoint")
+    if request.prompt_embeds not in (None, []):
+        raise BadRequest("You must set `--enable-prompt-embeds` to input `prompt_embeds`.", "prompt_embeds")
     prompts = _prompts(request, server) if request.suffix is None else _infills(request, server, request.suffix)
     server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
     ids = request_ids.completions(request_ids.chosen(header_id, request.request_id), len(prompts))

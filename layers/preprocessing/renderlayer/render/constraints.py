@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def wish(request: SamplingFields, named_tool_choice: bool = False) -> Json | None:
+def wish(request: SamplingFields, named_tool_choice: bool = False, checked: bool = True) -> Json | None:
     """The constraint that the request asks for, or None.
 
     Raises:
@@ -30,7 +30,7 @@ def wish(request: SamplingFields, named_tool_choice: bool = False) -> Json | Non
         return None
     from renderlayer.render.structured import structured_outputs
 
-    return structured_outputs(request.structured_outputs, request.response_format, named_tool_choice)
+    return structured_outputs(request.structured_outputs, request.response_format, named_tool_choice, checked)
 
 
 def check_tool_choice(request: ChatCompletionRequest, server: Server) -> None:
@@ -57,12 +57,12 @@ def adjustment(
     """What becomes of a chat request's constraint, special tokens and reasoning; None: nothing is to be done.
 
     Args:
-        grammars: whether the tokenizer's own grammar for whole answers applies.
+        grammars: whether the tokenizer's own grammar for whole answers applies, and tags are read here.
 
     Raises:
         BadRequest, ValidationFailed: the constraint or the tools cannot be turned into a grammar.
     """
-    constraint = wish(request, request.named_tool is not None)
+    constraint = wish(request, request.named_tool is not None, checked=grammars)
     tools, choice = request.tool_dicts(), request.choice()
     names = [tool["function"]["name"] for tool in tools or ()]
     if server.parsers.tool and request.named_tool is not None and names.count(request.named_tool) > 1:

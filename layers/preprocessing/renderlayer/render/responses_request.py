@@ -24,7 +24,6 @@ _SHARED = (
     "presence_penalty",
     "repetition_penalty",
     "seed",
-    "stop",
     "stop_token_ids",
     "ignore_eos",
     "logit_bias",
@@ -59,6 +58,7 @@ def chat_request(request: ResponsesRequest) -> ChatCompletionRequest:
     return ChatCompletionRequest.model_construct(
         **{name: getattr(request, name) for name in _SHARED},
         bad_words=[],
+        stop=request.stop or None,
         messages=chat_messages(request.input, request.instructions),
         max_completion_tokens=request.max_output_tokens,
         logprobs=request.logprobs is not None,

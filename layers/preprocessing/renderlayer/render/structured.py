@@ -97,7 +97,10 @@ class _Constraints(Body):
 
 
 def structured_outputs(
-    given: JsonObject | None, response_format: JsonObject | None = None, named_tool_choice: bool = False
+    given: JsonObject | None,
+    response_format: JsonObject | None = None,
+    named_tool_choice: bool = False,
+    checked: bool = True,
 ) -> Params | None:
     """The constraint of a chat or completion request.
 
@@ -105,6 +108,7 @@ def structured_outputs(
         given: the body's structured_outputs.
         response_format: the body's response_format; what it says is laid over `given`.
         named_tool_choice: whether tool_choice names a function.
+        checked: whether structural tags are read here; of Responses, only engines and parsers read them.
 
     Returns:
         The object for sampling_params, all keys present; None without a constraint.
@@ -123,7 +127,8 @@ def structured_outputs(
             "When response_format type is 'json_schema', the 'json_schema' field must be provided.",
             "response_format",
         )
-    _check_tag(given, response_format)
+    if checked:
+        _check_tag(given, response_format)
     body = parse(_Constraints, {"response_format": response_format, "structured_outputs": given})
     found = None if body.structured_outputs is None else _single(body.structured_outputs.fields())
     wanted = {} if body.response_format is None else body.response_format.constraint()

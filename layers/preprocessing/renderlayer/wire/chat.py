@@ -200,7 +200,8 @@ def check_message(index: int, message: dict[str, Any], field: str = "messages") 
     if call_id is not None and not isinstance(call_id, str):
         raise refused((*place, "tool_call_id"), "string_type", "Input should be a valid string", call_id)
     # a message that answers a call has no name, so that this may be anything
-    if "name" in message and not isinstance(message["name"], str) and not (role == "tool" and call_id is not None):
+    answers = role == "tool" and call_id is not None and content is not None
+    if "name" in message and not isinstance(message["name"], str) and not answers:
         raise refused((*place, "name"), "string_type", "Input should be a valid string", message["name"])
     if role == "developer" and message.get("tools") is not None:
         _check_tools(place, message["tools"])

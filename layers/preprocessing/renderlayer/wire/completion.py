@@ -41,10 +41,8 @@ class CompletionRequest(SamplingFields):
         logprobs = data.get("logprobs")
         if logprobs is not None and logprobs < 0 and logprobs != -1:
             raise BadRequest("`logprobs` must be a positive value or -1.", "logprobs", logprobs)
-        if data.get("prompt") in (None, "") and not data.get("prompt_embeds"):
+        if data.get("prompt") in (None, "") and data.get("prompt_embeds") in (None, []):
             raise BadRequest("Either prompt or prompt_embeds must be provided and non-empty.", "prompt")
-        if data.get("prompt_embeds"):
-            raise BadRequest("You must set `--enable-prompt-embeds` to input `prompt_embeds`.", "prompt_embeds")
         return data
 
 

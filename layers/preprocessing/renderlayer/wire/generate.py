@@ -32,6 +32,8 @@ def check_cache_salt(data: dict[str, Any]) -> None:
 
 
 class StreamOptions(Body):
+    model_config = ConfigDict(extra="allow")
+
     include_usage: bool | None = False
     continuous_usage_stats: bool | None = False
 

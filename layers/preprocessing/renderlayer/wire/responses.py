@@ -162,6 +162,10 @@ class ResponsesRequest(MediaFields):
         if data.get("background") and not data.get("store", True):
             raise BadRequest("background can only be used when `store` is true", "background")
         check_cache_salt(data)
+        if isinstance(data.get("tools"), (int, float)):
+            raise BadRequest("`tools` must be a list.")
+        if data.get("input") == {}:
+            data = {**data, "input": []}
         if not data.get("tools") and _forced(data.get("tool_choice")):
             raise BadRequest("`tool_choice` names a tool, or requires one, but there are no `tools`.", "tool_choice")
         return data
