@@ -113,8 +113,8 @@ def test_refused_turns_are_told(opened: Open) -> None:
     template = f"{one}{{{{ raise_exception('one call only') }}}}{{% endif %}}{{% endfor %}}{CHATML}"
     report = examine(opened(template), HERMES)
 
-    assert "two calls" in report["refused"]
-    assert "a call" not in report["refused"]
+    assert {"case": "two calls", "reason": "one call only"} in report["refused"]
+    assert "a call" not in [row["case"] for row in report["refused"]]
     assert report["calls"]["back"] == report["calls"]["made"] > 40
 
 

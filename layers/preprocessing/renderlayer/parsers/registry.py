@@ -107,7 +107,7 @@ def _opened(names: ParserNames, model_type: str, key: _Key) -> Parser:
         return _by_template(names, key)
     if names.tool == HARMONY.tool or names.reasoning == HARMONY.reasoning:
         return HarmonyParser(names, key.vocabulary)
-    suffix = _suffix(key.vocabulary)
+    suffix = marker_suffix(key.vocabulary)
     tools = _suffixed(TOOLS[names.tool], suffix) if names.tool else None
     thinker = names.reasoning or (names.tool if names.tool in _UNIFIED else None)
     reasoning = _suffixed(REASONING[thinker], suffix) if thinker else None
@@ -126,7 +126,7 @@ def _by_template(names: ParserNames, key: _Key) -> Parser:
     return TemplateParser(names, open_template(names, key.facts.response_template), key.vocabulary)
 
 
-def _suffix(vocabulary: Vocabulary) -> str:
+def marker_suffix(vocabulary: Vocabulary) -> str:
     """What Hunyuan's vocabularies append to the words in their markers."""
     marked = (match for text in vocabulary.added if (match := _SUFFIXED.fullmatch(text)))
     return next((match.group(1) for match in marked), "")

@@ -41,8 +41,8 @@ def examine(
     Returns:
         `tool_parser`, `reasoning_parser`: names ("": none). `calls`, `content`, `reasoning`: each `made` and `back`.
         `streams`: `read`, and `unlike` those that differ from the whole. `losses`: `part`, `case`, `lost`, `by`
-        ("template" or "parser"), `reason`. `refused`: cases that the template refuses. `better`: a pair of parsers
-        that reads more turns wholly, and the `calls` that come back from it; or null.
+        ("template" or "parser"), `reason`. `refused`: `case` and `reason` of what the template refuses. `better`: a
+        pair of parsers that reads more turns wholly, and the `calls` that come back from it; or null.
     """
     facts = server.model.facts
     names = names or ParserNames(facts.tool_parser or None, facts.reasoning_parser or None)
@@ -50,7 +50,7 @@ def examine(
     prompts: dict[str, list[int]] = {}
     writer = writer_for(server, names, parser, prompts)
     said = list(answers([marker for marker in markers(names) if marker != writer.stop]))
-    refused: list[str] = []
+    refused: list[dict[str, str]] = []
     written: Written = []
     found: list[Loss] = []
     unlike: list[str] = []
@@ -58,8 +58,8 @@ def examine(
     for done, each in enumerate(said):
         progress(done, len(said))
         turn = writer.turn(each)
-        if turn is None:
-            refused.append(each.case)
+        if isinstance(turn, str):
+            refused.append({"case": each.case, "reason": turn})
             continue
         tokens = Tokens(turn, writer.tools, server, prompts)
         written.append((turn, tokens))

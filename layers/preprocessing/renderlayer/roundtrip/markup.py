@@ -27,26 +27,25 @@ def markers(names: ParserNames) -> list[str]:
 def all_markers() -> frozenset[str]:
     """The markers of every parser; a special token that is none of them ends a turn."""
     found = set[str]()
-    for name in TOOLS:
-        found.update(markers(ParserNames(name, None)))
+    for name, tool in TOOLS.items():
+        found.update((*markers(ParserNames(name, None)), *tool.tokens))
     for form in REASONING.values():
-        found.update(
-            form.declared()
-            if isinstance(form, MessageFormat)
-            else (*form.opens, *form.closes, *form.ends, *form.swallowed)
-        )
+        if isinstance(form, MessageFormat):
+            found.update(form.declared())
+        else:
+            found.update((*form.opens, *form.closes, *form.ends, *form.swallowed, *form.tokens))
     return frozenset(found)
 
 
 @cache
-def thoughts() -> dict[str, str]:
-    """What opens reasoning, and what closes it."""
+def thoughts(suffix: str) -> dict[str, str]:
+    """What opens reasoning, and what closes it; `suffix` is the vocabulary's (`registry.marker_suffix`)."""
     forms = (form for form in REASONING.values() if not isinstance(form, MessageFormat))
     return {
-        opener: closer
+        opener.format(suffix): closer.format(suffix)
         for form in forms
         for opener, closer in zip(form.opens, form.closes, strict=False)
-        if opener.strip() and "{" not in opener
+        if opener.strip()
     }
 
 

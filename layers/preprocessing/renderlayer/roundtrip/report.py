@@ -15,7 +15,10 @@ def lines(report: dict[str, Any]) -> list[str]:
     rows = [(title, _counted(report, part)) for part, title in _TITLES.items()]
     rows.append(("streams", _streams(report["streams"])))
     if report["refused"]:
-        rows.append(("refused", f"the template does not write: {_listed(report['refused'])}"))
+        reasons: dict[str, list[str]] = {}
+        for row in report["refused"]:
+            reasons.setdefault(row["reason"], []).append(row["case"])
+        rows += [("refused", f"{_listed(cases)}: {reason}") for reason, cases in reasons.items()]
     if report["better"]:
         rows.append(("better", f"{_pair(report['better'])} reads more: {report['better']['calls']} tool calls"))
     return [f"round trip ({_pair(report)})", *(f"  {name:<10}  {value}" for name, value in rows)]

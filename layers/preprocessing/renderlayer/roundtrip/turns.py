@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from renderlayer.errors import RenderLayerError
+from renderlayer.parsers.registry import marker_suffix
 from renderlayer.render.conversation import conversation
 from renderlayer.render.server import Server
 from renderlayer.roundtrip.conversations import PLAINER_TOOLS, TOOLS, USER, Said
@@ -19,10 +21,11 @@ Json = dict[str, Any]
 
 SWITCHES: tuple[Json, ...] = (
     {},
-    {"enable_thinking": True, "thinking": True},
+    {"enable_thinking": True, "thinking": True, "reasoning_effort": "high"},
     {"enable_thinking": False, "thinking": False},
 )
 """Template kwargs under which a prompt is tried that the history continues."""
+_SHOWN = 100
 _UNITS = re.compile(r"<[^<>\s]+>|\[[^][\s]+\]")
 _SPECIAL = re.compile(r"<[|｜][^<>\s]+>\s*$")
 
@@ -77,16 +80,20 @@ class Writer:
     thinks: Callable[[str, Json], bool] = lambda prompt, kwargs: False
     thought: tuple[str, str] = ("", "")
 
-    def turn(self, said: Said) -> Turn | None:
-        """The turn; None where the template refuses it, or does not let it follow a prompt."""
-        for way in (self._continued, self._rewritten):
-            turns = [turn for kwargs in SWITCHES if (turn := way(said, kwargs))]
+    def turn(self, said: Said) -> Turn | str:
+        """The turn; where the template refuses it, or does not let it follow a prompt, the reason."""
+        for way in (self._continued, self._rewritten, self._shortened):
+            turns = [turn for kwargs in self.switches if (turn := way(said, kwargs))]
             spoken = next((turn for turn in turns if self._is_spoken(turn)), None)
             if spoken:
                 return spoken
             if turns:
                 return self._after_thought(turns[0])
-        return None
+        try:
+            self._render([USER, message(said, self._kimi_ids)], {}, generate=False)
+        except RenderLayerError as error:
+            return error.message.splitlines()[0][:_SHOWN]
+        return "the history does not go on where the prompt ends"
 
     def _is_spoken(self, turn: Turn) -> bool:
         """Whether what is no reasoning stands where the parser takes it for none."""
@@ -135,26 +142,48 @@ class Writer:
         An open one the model has to close.
         """
         prompt, full = self._prompt(kwargs), self.history(said, kwargs)
-        for opener, closer in thoughts().items():
+        for opener, closer in thoughts(marker_suffix(self.server.model.vocabulary)).items():
             base, found, inside = prompt.rpartition(opener)
             if found and full.startswith(base) and not inside.replace(closer, "").strip():
                 rest = full[len(base) :]
                 again = rest.removeprefix(opener)
-                return self._turn(said, again if again != rest or closer in inside else closer + rest, kwargs)
+                if closer not in inside:
+                    return self._turn(said, again if again != rest else closer + rest, kwargs)
+                if again == rest:
+                    return self._turn(said, rest, kwargs)
         return None
 
+    def _shortened(self, said: Said, kwargs: Json) -> Turn | None:
+        """The turn where the history lacks the line with which the prompt ends."""
+        prompt, full = self._prompt(kwargs), self.history(said, kwargs)
+        base = prompt.rstrip("\n").rpartition("\n")[0] + "\n"
+        rest = full[len(base) :]
+        return self._turn(said, rest, kwargs) if full.startswith(base) and USER["content"] not in rest else None
+
     def _turn(self, said: Said, text: str, kwargs: Json) -> Turn:
-        text, stop = self._stopped(text)
+        text, stop = self._stopped(text, said)
         return Turn(said, text, stop, self._prompt(kwargs), kwargs)
 
-    def _stopped(self, text: str) -> tuple[str, str]:
+    def _stopped(self, text: str, said: Said) -> tuple[str, str]:
         """The text up to the stop token, and that token: what ends every turn, or a special one that ends this."""
-        if self.stop and self.stop in text:
-            return text[: text.index(self.stop)], self.stop
         stop = ""
+        called = text.rfind(said.calls[-1][0]) if said.calls else 0
+        end = text.find(self.stop, max(called, 0)) if self.stop else -1
+        if end >= 0:
+            text, stop = text[:end], self.stop
         while (unit := _SPECIAL.search(text)) and unit.group().strip() not in all_markers():
             text, stop = text[: unit.start()], unit.group().strip()
         return text, stop
+
+    @cached_property
+    def switches(self) -> list[Json]:
+        """The template kwargs that the template takes."""
+        taken = [SWITCHES[0]]
+        for kwargs in SWITCHES[1:]:
+            with suppress(RenderLayerError):
+                self._prompt(kwargs)
+                taken.append(kwargs)
+        return taken
 
     @cached_property
     def stop(self) -> str:
