@@ -41,9 +41,10 @@ $(RUNTIME): pyproject.toml requirements.lock
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed (PYTHON=/path/to/python)" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing what serving and the engine need: 0.3 GB to download, 1.1 GB in $(VENV)"
-	@# PyPI's torch for Linux brings gigabytes for GPUs; where pip knows no other index, PyTorch's own has it for CPUs
-	@test "$$(uname -s)" != Linux || $(BIN)/python -m pip config list | grep -q index-url || \
-	  $(INSTALL) --no-deps --index-url https://download.pytorch.org/whl/cpu "$$(grep '^torch==' requirements.lock)"
+	@# PyPI's torch for Linux brings gigabytes for GPUs; where pip is told of no other source, PyTorch's has it for CPUs
+	@test "$$(uname -s)" != Linux || $(BIN)/python -m pip config list | grep -qE 'index|find-links' || \
+	  $(INSTALL) --retries 1 --no-deps --index-url https://download.pytorch.org/whl/cpu "$$(grep '^torch==' requirements.lock)" || \
+	  echo "PyTorch's index is out of reach: torch comes from the usual one, and is larger"
 	@$(INSTALL) --editable '.[$(RUNTIME_EXTRAS)]'
 	@# xgrammar (structured outputs of the engine) without its triton: a GPU compiler of half a gigabyte, never called on CPUs
 	@$(INSTALL) --quiet --no-deps xgrammar apache-tvm-ffi
