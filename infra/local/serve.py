@@ -14,6 +14,7 @@ from renderlayer.http.advice import advise
 from renderlayer.http.auth import Keys
 from renderlayer.http.contain import Contain
 from renderlayer.http.logs import AccessLog, configure_logs
+from renderlayer.http.metrics import Metrics
 from renderlayer.http.page import PageMiddleware
 from renderlayer.http.serve import run
 from renderlayer.settings import PREFIX, Settings
@@ -42,8 +43,15 @@ def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
     gateway = Gateway(template, load_handlers(template, arguments.buffered), settings.max_body_bytes)
     try:
         doing = f"serving {settings.model} through {' and '.join(template.functions)}"
-        page = PageMiddleware(gateway, open_model(settings).vocabulary, Keys.of(settings))
-        run(AccessLog(Contain(page)), arguments.host, arguments.port, doing, send_timeout=settings.send_timeout)
+        keys = Keys.of(settings)
+        page = PageMiddleware(gateway, open_model(settings).vocabulary, keys)
+        run(
+            AccessLog(Metrics(Contain(page), keys)),
+            arguments.host,
+            arguments.port,
+            doing,
+            send_timeout=settings.send_timeout,
+        )
     finally:
         gateway.close()
 

@@ -27,6 +27,7 @@ from renderlayer.http.body import (
 from renderlayer.http.counts import count_tokens
 from renderlayer.http.routes import ROUTES, Route
 from renderlayer.http.splice import spliced
+from renderlayer.http.stages import timed
 from renderlayer.http.threads import aside
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
@@ -86,7 +87,8 @@ def _endpoint(route: Route, server: Server) -> Endpoint:
         header_id = header(request.scope, b"x-request-id")
 
         def content() -> bytes:
-            answer = route.work(decoded(body), server, header_id)
+            with timed(route.part):
+                answer = route.work(decoded(body), server, header_id)
             count_tokens(request.scope, answer)
             above = server.settings.reference_request_above
             if not route.fast_json:

@@ -13,6 +13,7 @@ from renderlayer.http.application import Endpoint
 from renderlayer.http.body import decoded, header, json_response, read_body, require_json
 from renderlayer.http.counts import count_generated, count_tokens
 from renderlayer.http.disconnect import Disconnected, NoAnswer, while_connected
+from renderlayer.http.stages import observe, timed
 from renderlayer.http.streams import EventStream
 from renderlayer.http.threads import aside_of
 from renderlayer.http.waiting import Waiting
@@ -20,7 +21,7 @@ from renderlayer.pipeline.chat import PendingChat
 from renderlayer.pipeline.completion import PendingCompletion
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.messages import pending_messages
-from renderlayer.pipeline.pending import Begin, chunks, generated
+from renderlayer.pipeline.pending import Begin, Pending, chunks, generated
 from renderlayer.pipeline.responses import pending_responses
 from renderlayer.render.server import Server
 from renderlayer.wire._json import dumped
@@ -69,12 +70,17 @@ def _endpoint(door: FrontDoor, server: Server, engine: Engine, waiting: Waiting)
     async def answer(request: Request, body: bytes) -> Response:
         aside = aside_of(request.scope)
         header_id = header(request.scope, b"x-request-id")
+
+        def rendered() -> Pending:
+            with timed("render"):
+                return door.begin(decoded(body), server, header_id)
+
         with remarks() as left_out:
-            pending = await aside(lambda: door.begin(decoded(body), server, header_id))
+            pending: Pending = await aside(rendered)
         headers = {HEADER: header_value(left_out)} if left_out else {}
         if pending.stream:
             count_tokens(request.scope, pending.prompts)
-            told = chunks(pending, engine, aside=aside, seen=partial(count_generated, request.scope))
+            told = chunks(pending, engine, aside=aside, seen=partial(count_generated, request.scope), ended=observe)
             try:
                 # what fails before the first chunk is an ordinary error
                 first = [chunk] if (chunk := await anext(told, None)) is not None else []
@@ -84,10 +90,12 @@ def _endpoint(door: FrontDoor, server: Server, engine: Engine, waiting: Waiting)
             except BaseException:
                 await told.aclose()
                 raise
-        answers = await generated(pending, engine)
+        with timed("generate"):
+            answers = await generated(pending, engine)
 
         def whole() -> bytes:
-            answer = pending.whole(answers)
+            with timed("derender"):
+                answer = pending.whole(answers)
             count_tokens(request.scope, answer)
             return dumped(answer)
 

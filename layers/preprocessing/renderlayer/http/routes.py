@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from renderlayer.render.server import Server
 
@@ -32,7 +32,7 @@ class Route:
     """
 
     path: str
-    part: str
+    part: Literal["render", "derender"]
     open: Callable[[], Work]
     fast_json: bool = False
     stream: StreamWork | None = None

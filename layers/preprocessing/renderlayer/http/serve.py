@@ -70,6 +70,7 @@ def main(arguments: argparse.Namespace) -> None:
     from renderlayer.http.bodies import Bodies
     from renderlayer.http.contain import Contain
     from renderlayer.http.logs import AccessLog, configure_logs
+    from renderlayer.http.metrics import Metrics
     from renderlayer.http.prefix import UnderPrefix
 
     exit_on_signals()
@@ -86,7 +87,7 @@ def main(arguments: argparse.Namespace) -> None:
 
         served = PageMiddleware(app, app.state.server.model.vocabulary, app.keys)
     run(
-        AccessLog(Contain(UnderPrefix(served, settings.root_path))),
+        AccessLog(Metrics(Contain(UnderPrefix(served, settings.root_path)), app.keys)),
         arguments.host,
         arguments.port,
         f"serving {settings.model}",

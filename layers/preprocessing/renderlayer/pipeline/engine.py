@@ -17,6 +17,7 @@ from renderlayer.deadline import is_over, out_of_time, seconds_left
 from renderlayer.derender.responses_items import GENERATE_PREFIX
 from renderlayer.errors import BadGateway, GatewayTimeout, RenderLayerError, Unavailable
 from renderlayer.pipeline.engine_answers import GENERATE, EngineError, NoRoute, check, decoded, events
+from renderlayer.pipeline.engine_states import Outcome, observe
 from renderlayer.secrets.secret import FRESH_SECONDS, Secret
 
 ABORT = "/inference/v1/abort_requests"
@@ -168,18 +169,26 @@ class Engine:
         """
         request_id = str(request.get("request_id") or "")
         self._under_way[request_id] += 1
+        outcome: Outcome = "answered"
         try:
             yield
+        except EngineError:
+            outcome = "refused"
+            raise
         except (asyncio.CancelledError, GeneratorExit, Unavailable, GatewayTimeout) as left:
+            outcome = "left"
             if isinstance(left, RenderLayerError):
+                outcome = "busy"
                 self._log(left)
             if request_id and self._under_way[request_id] == 1:
                 self._abort_later(GENERATE_PREFIX + request_id)
             raise
         except BadGateway as fault:
+            outcome = "failed"
             self._log(fault)
             raise
         finally:
+            observe(outcome)
             self._under_way[request_id] -= 1
             if not self._under_way[request_id]:
                 del self._under_way[request_id]

@@ -6,10 +6,11 @@ What an endpoint makes of a request and of the engine's answers is plain code (`
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from renderlayer.errors import RenderLayerError
 from renderlayer.pipeline.engine import Engine
@@ -97,27 +98,35 @@ async def chunks(
     timeout: float | None = None,
     aside: Aside | None = None,
     seen: Callable[[Json], None] = lambda event: None,
+    ended: Callable[[Literal["generate", "derender"], float], None] = lambda stage, seconds: None,
 ) -> AsyncGenerator[Json]:
     """The answer's chunks as the engine writes. Close the iterator (`contextlib.aclosing`): that stops the engine.
 
     Args:
         timeout: seconds that the engine may take in all.
         seen: is shown each event of the engine.
+        ended: is told in the end how many seconds went into waiting for the engine, and into the chunks.
         aside: does the steps that are long; the others are done at once, since they cost less than a thread's turn.
 
     Raises:
         RenderLayerError: what `Pending.step` and the engine's client raise, where the API has no chunk for it.
     """
+    began, derendering = time.perf_counter(), 0.0
     try:
         async with aclosing(_events(pending.prompts, engine, timeout)) as events:
             async for prompt, event in events:
                 seen(event)
-                step = partial(pending.step, prompt, event)
-                for chunk in await aside(step) if aside and _is_long(event) else step():
+                step, at = partial(pending.step, prompt, event), time.perf_counter()
+                found = await aside(step) if aside and _is_long(event) else step()
+                derendering += time.perf_counter() - at
+                for chunk in found:
                     yield chunk
         last = pending.end()
     except RenderLayerError as error:
         last = pending.failed(error)
+    finally:
+        ended("generate", time.perf_counter() - began - derendering)
+        ended("derender", derendering)
     for chunk in last:
         yield chunk
 

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+from renderlayer.http import stages
+from renderlayer.http.app import create_app
+from renderlayer.http.metrics import Metrics
+from renderlayer.pipeline import engine_states
+from renderlayer.render.server import Server
+
+CHAT = "/v1/chat/completions/render"
+HELLO = {"messages": [{"role": "user", "content": "Hello"}]}
+
+
+@pytest.fixture(autouse=True)
+def unobserved() -> Iterator[None]:
+    yield
+    stages.observers.clear()
+    engine_states.observers.clear()
+
+
+def client(server: Server, **settings: Any) -> TestClient:
+    changed = replace(server.settings, **settings)
+    app = create_app(changed, server=Server(server.model, changed))
+    return TestClient(Metrics(app, app.keys), raise_server_exceptions=False)
+
+
+def values(http: TestClient, **headers: str) -> dict[str, float]:
+    text = http.get("/metrics", headers=headers).text
+    return {
+        f"{sample.name}{sorted(sample.labels.values())}": sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_requests_tokens_and_stages_are_counted(server: Server) -> None:
+    http = client(server)
+    prompt = len(http.post(CHAT, json=HELLO).json()["token_ids"])
+    http.post(CHAT, json={})
+    http.post("/made/up")
+    engine_states.observe("busy")
+    found = values(http)
+    assert found[f"renderlayer_requests_total{sorted(['POST', CHAT, '200'])}"] == 1
+    assert found[f"renderlayer_requests_total{sorted(['POST', CHAT, '400'])}"] == 1
+    assert found["renderlayer_requests_total['404', 'other', 'other']"] == 1
+    assert found["renderlayer_tokens_total['prompt']"] == prompt
+    assert found["renderlayer_stage_seconds_count['render']"] == 2
+    assert found[f"renderlayer_request_seconds_count{[CHAT]}"] == 2
+    assert found["renderlayer_engine_calls_total['busy']"] == 1
+    assert found["renderlayer_requests_running[]"] == 0
+
+
+def test_metrics_ask_for_the_key_where_there_is_one(server: Server) -> None:
+    http = client(server, api_key=["secret"])
+    assert http.get("/metrics").status_code == 401
+    assert values(http, Authorization="Bearer secret")
+
+
+def test_the_form_is_prometheus(server: Server) -> None:
+    answer = client(server).get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert re.search(r"^# TYPE renderlayer_requests_total counter$", answer.text, re.M)
