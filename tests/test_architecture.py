@@ -17,6 +17,7 @@ ROOMS = (
     "flags",
     "deadline",
     "secrets",
+    "memory",
     "confined",
     "confined_worker",
     "wire",

@@ -94,6 +94,13 @@ class Settings:
         715_827_880, "most bytes of a request's decoded media, 4 a pixel of an image; 0: no limit", "int", least=0
     )
     max_image_pixels: int = _row(178_956_970, "most pixels of an image or of a video's frame", "int", least=1)
+    media_memory_bytes: int | None = _row(
+        None, "bytes that media under way may take, all requests together (default: half of the memory)", "int", least=1
+    )
+    media_decode_seconds: float = _row(
+        10.0, "processor time of decoding an image or a sound, in seconds", "float", least=0.01
+    )
+    video_decode_seconds: float = _row(60.0, "processor time of decoding a video, in seconds", "float", least=0.01)
     max_audio_bytes: int = _row(25 << 20, "largest audio file in bytes", "int", least=1)
     max_audio_seconds: float = _row(600.0, "longest audio in seconds", "float", least=0.1)
     image_fetch_seconds: float = _row(5.0, "longest fetch of an image, attempts included", "float", least=0.1)

@@ -16,6 +16,7 @@ from renderlayer.errors import MethodNotAllowed, NotFound, RenderLayerError
 from renderlayer.http.auth import EchoRequestId, Keys, RequireKey
 from renderlayer.http.body import error_response
 from renderlayer.http.docs import DOCS, offline_docs
+from renderlayer.memory import until_answered
 from renderlayer.settings import PREFIX, Settings
 from renderlayer.wire._json import unencodable
 
@@ -109,11 +110,12 @@ class Application(FastAPI):
         if endpoint is None:
             await super().__call__(_routed(scope), receive, send)
             return
-        try:
-            response = await endpoint(Request(scope, receive, send))
-        except FORESEEN as error:
-            response = _answer_to(error, scope["path"])
-        await response(scope, receive, send)
+        with until_answered():
+            try:
+                response = await endpoint(Request(scope, receive, send))
+            except FORESEEN as error:
+                response = _answer_to(error, scope["path"])
+            await response(scope, receive, send)
 
 
 def _route_path(scope: Scope) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest, RenderLayerError
+from renderlayer.memory import Budget, keeper, media_budget, until_answered
 from renderlayer.multimodal.collect import collect
 from renderlayer.multimodal.expand import Range, expand
 from renderlayer.multimodal.families.base import Embeds, Family, Plan
@@ -24,9 +25,10 @@ from renderlayer.multimodal.payload import Slot, Writer, inline
 from renderlayer.multimodal.serialize import pack_item
 from renderlayer.settings import Settings
 
-# Decoding, resizing and encoding hold about five times the decoded size; what is under way stays below this many bytes.
-_PIXEL_MEMORY = 400 << 20
+# Decoding, resizing and encoding hold about five times the decoded size; a payload is held as a string and once more
+# in the answer.
 _COPIES = 5
+_PAYLOADS = 2
 
 Kwargs = Mapping[str, Any]
 Value = TypeVar("Value")
@@ -60,6 +62,7 @@ class _Entry:
             return pack_item(self.plan.fields())
 
 
+@until_answered()
 def apply(
     model: Model,
     settings: Settings,
@@ -83,6 +86,7 @@ def apply(
 
     Raises:
         BadRequest, NotImplementedHere, Unprocessable: as the catalogue has it (wire.md 1.7).
+        Unavailable: other requests hold the memory for media.
     """
     family = family_of(model)
     if family is None:
@@ -118,7 +122,7 @@ def apply(
             modality: [_placeholder(*pair) for pair in zip(places, plans[modality], strict=True)]
             for modality, places in ranges.items()
         },
-        "kwargs_data": _payloads(entries, write) if wanted else None,
+        "kwargs_data": _payloads(entries, write, media_budget(settings.media_memory_bytes)) if wanted else None,
         "mm_metadata": metadata_of((entry.modality, entry.plan) for entry in entries) if wanted else None,
     }
     return Expanded(expanded, features)
@@ -163,20 +167,28 @@ def _told_apart(print_of_model: str, identity: Identity, item: MediaItem, medium
     return f"{print_of_model}-{identity.of(item.modality, medium.identity, None)}"
 
 
-def _payloads(entries: Sequence[_Entry], write: Writer) -> dict[str, list[str]]:
+def _payloads(entries: Sequence[_Entry], write: Writer, budget: Budget) -> dict[str, list[str]]:
     """The slots of `kwargs_data`; equal items are written once, different ones on all cores that memory allows."""
+    keep = keeper(budget)
+
+    def kept(slot: Slot) -> str:
+        text = write(slot)
+        keep(_PAYLOADS * len(text))
+        return text
+
     distinct = {(entry.modality, entry.mm_hash, entry.fingerprint): entry for entry in entries}
     largest = max(entry.decoded_bytes for entry in entries)
-    room = _PIXEL_MEMORY // max(1, _COPIES * largest)
+    room = budget.capacity // max(1, _COPIES * largest)
     workers = max(1, min(len(distinct), os.cpu_count() or 1, room))
     slots = [entry.slot for entry in distinct.values()]
-    if workers == 1:
-        written = dict(zip(distinct, map(write, slots), strict=True))
-    else:
-        from concurrent.futures import ThreadPoolExecutor
+    with budget.holding(workers * _COPIES * largest):
+        if workers == 1:
+            written = dict(zip(distinct, map(kept, slots), strict=True))
+        else:
+            from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(workers, thread_name_prefix="pixels") as pool:
-            written = dict(zip(distinct, pool.map(write, slots), strict=True))
+            with ThreadPoolExecutor(workers, thread_name_prefix="pixels") as pool:
+                written = dict(zip(distinct, pool.map(kept, slots), strict=True))
     return _by_modality(
         (entry.modality, written[entry.modality, entry.mm_hash, entry.fingerprint]) for entry in entries
     )

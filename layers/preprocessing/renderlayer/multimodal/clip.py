@@ -5,19 +5,25 @@ What is known without decoding all frames: their number and rate, the size, and 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
 
-from renderlayer.errors import BadRequest
+from renderlayer.errors import BadRequest, RenderLayerError
+from renderlayer.memory import media_budget
 from renderlayer.multimodal.fetch.data_url import decode_base64
+from renderlayer.multimodal.intact import check_bounded
 from renderlayer.multimodal.picture import ImageIO, open_picture
 from renderlayer.multimodal.sampling import Source
+from renderlayer.multimodal.source import Clock
 from renderlayer.settings import Settings
 
 _FRAMES = 32  # of a JPEG list, unless the options say otherwise
 _MOST_FRAMES = 100_000  # of a container, whether sampled or not
+_DECODER_BYTES_A_PIXEL = 36  # the frames that a decoder may refer back to
+_DEFAULTS = Settings()
 # Containers by their first bytes. Playlists and the like are not among them: they make FFmpeg open other addresses.
 _CONTAINERS: tuple[tuple[int, bytes, str], ...] = (
     (4, b"ftyp", "mov"),
@@ -75,7 +81,7 @@ def open_clip(
     data: bytes,
     options: Mapping[str, Any],
     sample: Sample,
-    most: int = Settings.max_image_pixels,
+    settings: Settings = _DEFAULTS,
     backend: str = "opencv",
 ) -> Clip:
     """Open a container and choose frames.
@@ -83,7 +89,7 @@ def open_clip(
     Args:
         options: `media_io_kwargs.video`.
         sample: the family's choice of frames.
-        most: pixels that a frame may have.
+        settings: the limits.
         backend: what the reference calls the reader; it enters the hash.
 
     Raises:
@@ -93,13 +99,12 @@ def open_clip(
     if form is None:
         raise BadRequest("Failed to load video: unknown container format")
     try:
-        size, source = _inspect(data, form)
-    except BadRequest:
+        size, source = _inspect(data, form, settings)
+    except RenderLayerError:
         raise
     except Exception as error:
-        raise BadRequest(f"Failed to load video: {type(error).__name__}") from error
-    if size[0] * size[1] > most or not 0 < source.frames <= _MOST_FRAMES:
-        raise BadRequest(f"Failed to load video: at most {most} pixels a frame and {_MOST_FRAMES} frames")
+        raise _unloadable(error) from error
+    _check_pixels(size[0] * size[1] if 0 < source.frames <= _MOST_FRAMES else sys.maxsize, settings)
     indices = sample(source, options)
     if not indices:
         raise BadRequest("Failed to load video: the options leave no frame of it")
@@ -111,16 +116,14 @@ def open_clip(
         "frames_indices": indices,
         "do_sample_frames": len(indices) == source.frames,
     }
-    return Clip(size, source, indices, metadata, data, lambda: _decoded(data, form, indices))
+    return Clip(size, source, indices, metadata, data, lambda: _decoded(data, form, indices, settings))
 
 
-def open_frames(
-    text: bytes, options: Mapping[str, Any], image_io: ImageIO, pixels: int = Settings.max_image_pixels
-) -> Clip:
+def open_frames(text: bytes, options: Mapping[str, Any], image_io: ImageIO, settings: Settings = _DEFAULTS) -> Clip:
     """Open a `video/jpeg` data URL: base64 JPEG files, separated by commas.
 
     Args:
-        pixels: how many a frame may have.
+        settings: the limits.
 
     Raises:
         BadRequest: a frame is no image, the frames differ in size, or the options contradict them.
@@ -129,7 +132,7 @@ def open_frames(
     if not isinstance(most, int) or most == 0:
         raise BadRequest("num_frames must be greater than 0 or -1")
     parts = text.decode("ascii", "replace").split(",")
-    pictures = [open_picture(decode_base64(part), image_io, pixels) for part in (parts[:most] if most > 0 else parts)]
+    pictures = [open_picture(decode_base64(part), image_io, settings) for part in (parts[:most] if most > 0 else parts)]
     size, count = pictures[0].size, len(pictures)
     if any(picture.size != size for picture in pictures):
         raise BadRequest("All frames of a video must have the same size.")
@@ -191,31 +194,58 @@ def _open(data: bytes, form: str) -> Any:
     return av.open(BytesIO(data), format=form, options={"protocol_whitelist": "none"})
 
 
-def _inspect(data: bytes, form: str) -> tuple[tuple[int, int], Source]:
+def _inspect(data: bytes, form: str, settings: Settings) -> tuple[tuple[int, int], Source]:
     """Size as shown (rotated), and what the container says; decodes the first frame."""
     with _open(data, form) as container:
         stream = container.streams.video[0]
         fps = float(stream.average_rate or 0)
         duration = float(stream.duration * stream.time_base) if stream.duration else (container.duration or 0) / 1e6
         frames = stream.frames or int(duration * fps)
-        first = next(container.decode(stream))
+        claimed = (stream.codec_context.width or 0) * (stream.codec_context.height or 0)
+        _check_pixels(claimed, settings)
+        with media_budget(settings.media_memory_bytes).holding(_DECODER_BYTES_A_PIXEL * claimed):
+            first = next(_frames(container, settings))
         width, height = first.width, first.height
         if first.rotation % 180:
             width, height = height, width
     return (width, height), Source(frames, fps, frames / fps if fps else duration)
 
 
-def _decoded(data: bytes, form: str, indices: Sequence[int]) -> Iterator[Any]:
+def _check_pixels(pixels: int, settings: Settings) -> None:
+    if pixels > settings.max_image_pixels:
+        raise BadRequest(
+            f"Failed to load video: at most {settings.max_image_pixels} pixels a frame and {_MOST_FRAMES} frames"
+        )
+
+
+def _frames(container: Any, settings: Settings) -> Iterator[Any]:
+    """All frames, while there is time.
+
+    Raises:
+        OSError: there is none left, or a frame is made to take long.
+    """
+    clock, stream = Clock(settings.video_decode_seconds), container.streams.video[0]
+    of_jpeg = stream.codec_context.name in ("mjpeg", "mjpegb")
+    for packet in container.demux(stream):
+        if of_jpeg and packet.size:
+            check_bounded(bytes(packet))
+        for frame in packet.decode():
+            clock.check()
+            yield frame
+        clock.check()
+
+
+def _decoded(data: bytes, form: str, indices: Sequence[int], settings: Settings) -> Iterator[Any]:
     """The frames with these indices, in order.
 
     Raises:
-        BadRequest: the container promised more frames than it holds, or they are damaged.
+        BadRequest: the container promised more frames than it holds, they are damaged, or take too long.
     """
     wanted = iter(sorted(indices))
     index = next(wanted, None)
     try:
         with _open(data, form) as container:
-            for position, frame in enumerate(container.decode(container.streams.video[0])):
+            for position, frame in enumerate(_frames(container, settings)):
                 while index == position:
                     yield _upright(frame)
                     index = next(wanted, None)
@@ -224,8 +254,13 @@ def _decoded(data: bytes, form: str, indices: Sequence[int]) -> Iterator[Any]:
     except BadRequest:
         raise
     except Exception as error:
-        raise BadRequest(f"Failed to load video: {type(error).__name__}") from error
+        raise _unloadable(error) from error
     raise BadRequest("Failed to load video: it holds fewer frames than it says")
+
+
+def _unloadable(error: Exception) -> BadRequest:
+    text = str(error) if type(error) is OSError else type(error).__name__
+    return BadRequest(f"Failed to load video: {text}")
 
 
 def _upright(frame: Any) -> Any:

@@ -30,6 +30,7 @@ _JPEG_MODES = {1: "L", 3: "RGB"}  # by the number of components
 _DQT, _DHT, _SOS, _DRI, _COM, _APP0 = 0xDB, 0xC4, 0xDA, 0xDD, 0xFE, 0xE0
 _FRAMES = frozenset({0xC0, 0xC1, 0xC2})  # baseline, extended, progressive
 _TABLES = frozenset({_DHT, _DRI, _COM})
+_SEGMENTS = 1000  # before the pixels
 _XMP = b"http://ns.adobe.com/xap/1.0/\x00"
 _EXIF = b"Exif\x00\x00"
 _ORIENTATION = 0x0112
@@ -58,7 +59,7 @@ def read_header(data: bytes) -> Header | None:
         if data.startswith(b"\xff\xd8\xff"):
             return _jpeg(data)
         return _png(data) if data.startswith(_PNG) else None
-    except (IndexError, struct.error):
+    except (IndexError, OSError, struct.error):
         return None
 
 
@@ -86,7 +87,7 @@ def _jpeg(data: bytes) -> Header | None:
     frame: tuple[tuple[int, int], str] | None = None
     orientation: int | None = None
     at = 2
-    while True:
+    for _ in range(_SEGMENTS):
         sync, marker, length = struct.unpack_from(">BBH", data, at)
         body = data[at + 4 : at + 2 + length]
         if sync != 0xFF or length < 2 or len(body) != length - 2:
@@ -104,6 +105,7 @@ def _jpeg(data: bytes) -> Header | None:
                 return None
         elif not (marker in _TABLES or (marker == _DQT and _quantizes(body)) or _is_plain(marker, body)):
             return None
+    return None
 
 
 def _frame(body: bytes) -> tuple[tuple[int, int], str] | None:

@@ -69,7 +69,7 @@ def _embeds(content: Content) -> Medium:
 def _image(content: Content, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
     from renderlayer.multimodal.picture import ImageIO, open_picture
 
-    picture = open_picture(content.data, ImageIO.parse(io_kwargs.get("image", {})), settings.max_image_pixels)
+    picture = open_picture(content.data, ImageIO.parse(io_kwargs.get("image", {})), settings)
     width, height = picture.size
     identity = Loaded("image", content.data, picture.io.config() if picture.converted else None)
     return Medium(picture, identity, width * height * _BYTES_A_PIXEL)
@@ -81,9 +81,9 @@ def _video(content: Content, io_kwargs: IOKwargs, family: Family, settings: Sett
 
     options = io_kwargs.get("video", {})
     if content.media_type == FRAME_LIST:
-        clip = open_frames(content.data, options, ImageIO.parse(io_kwargs.get("image", {})), settings.max_image_pixels)
+        clip = open_frames(content.data, options, ImageIO.parse(io_kwargs.get("image", {})), settings)
     else:
-        clip = open_clip(content.data, options, family.sample, settings.max_image_pixels, family.video_backend)
+        clip = open_clip(content.data, options, family.sample, settings, family.video_backend)
     return Medium(clip, (_video_data(clip), clip.metadata), clip.decoded_bytes)
 
 

@@ -9,15 +9,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from renderlayer.errors import BadRequest
+from renderlayer.errors import BadRequest, RenderLayerError
+from renderlayer.memory import media_budget
 from renderlayer.multimodal.header import read_header
-from renderlayer.multimodal.intact import jpeg_is_whole, png_is_whole
+from renderlayer.multimodal.intact import check_bounded, jpeg_is_whole, png_is_whole
+from renderlayer.multimodal.source import damage
 from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
     from PIL import Image
 
 _SIDEWAYS = frozenset({5, 6, 7, 8})  # EXIF orientations that swap the sides
+_UNSTOPPABLE_PIXELS = 1 << 24  # of an image whose decoder cannot be stopped, beyond which it has a process of its own
+_DEFAULTS = Settings()
 
 
 @dataclass(frozen=True)
@@ -68,23 +72,36 @@ class Picture:
         data: the encoded bytes.
         size: (width, height) after orientation.
         converted: whether decoding changes the mode; such images hash with their options.
+        settings: the limits of decoding.
+        rare: whether it is decoded in a process of its own.
     """
 
     data: bytes
     size: tuple[int, int]
     converted: bool
     io: ImageIO
+    settings: Settings = _DEFAULTS
+    rare: bool = False
 
     def decode(self) -> Image.Image:
         """The pixels, afresh: first frame, upright, transparency composed, in the mode asked for.
 
         Raises:
-            BadRequest: the data are damaged.
+            BadRequest: the data are damaged, or take too long.
+            Unavailable: too many of the rare ones are decoded.
         """
         from renderlayer.multimodal import pillow
 
         try:
-            return pillow.converted(pillow.upright(self.data), self.io.mode, self.io.background)
+            if self.rare:
+                from renderlayer.multimodal.rare import decoded
+
+                return decoded(self.data, self.io.mode, self.io.background, self.settings)
+            image = pillow.opened(self.data, self.settings.media_decode_seconds)
+            assert image is not None
+            return pillow.converted(pillow.turned(image, self.data), self.io.mode, self.io.background)
+        except RenderLayerError:
+            raise
         except Exception as error:
             raise _unloadable(error) from error
 
@@ -94,53 +111,63 @@ class Picture:
         return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def open_picture(data: bytes, io: ImageIO, most: int = Settings.max_image_pixels) -> Picture:
+def open_picture(data: bytes, io: ImageIO, settings: Settings = _DEFAULTS) -> Picture:
     """Read the header of an encoded image.
 
     Args:
-        most: pixels that it may have.
+        settings: the limits.
 
     Raises:
-        BadRequest: not an image, of a format that is not taken, larger than allowed, or cut short.
+        BadRequest: not an image, of a format that is not taken, larger than allowed, cut short, or made to take long.
+        Unavailable: too many images of rare formats are opened.
     """
-    header = read_header(data)
-    if header is None:
-        return _opened_by_pillow(data, io, most)
-    _check_pixels(header.size, most)
     try:
+        check_bounded(data)
+        header = read_header(data)
+        if header is None:
+            return _opened_by_pillow(data, io, settings)
+        _check_pixels(header.size, settings)
         _check_whole(data)
-    except OSError as error:
+    except RenderLayerError:
+        raise
+    except Exception as error:
         raise _unloadable(error) from error
     converted = io.mode is not None and (header.mode != io.mode or header.mode == "RGBA")
-    return Picture(data, _as_shown(header.size, header.orientation), converted, io)
+    return Picture(data, _as_shown(header.size, header.orientation), converted, io, settings)
 
 
-def _opened_by_pillow(data: bytes, io: ImageIO, most: int) -> Picture:
+def _opened_by_pillow(data: bytes, io: ImageIO, settings: Settings) -> Picture:
     from renderlayer.multimodal import pillow
 
-    try:
-        image = pillow.opened(data)
-    except Exception as error:
-        raise _unloadable(error) from error
-    _check_pixels(image.size, most)
-    try:
-        if image.format in pillow.HEADER_TELLS:
-            _check_whole(data)
-        else:
-            image.load()
-        size = _as_shown(image.size, pillow.orientation(image, data))
-        converted = io.mode is not None and (image.mode != io.mode or image.has_transparency_data)
-    except Exception as error:
-        raise _unloadable(error) from error
-    return Picture(data, size, converted, io)
+    image = pillow.opened(data, settings.media_decode_seconds)
+    if image is None:
+        return _opened_elsewhere(data, io, settings)
+    _check_pixels(image.size, settings)
+    _check_whole(data)
+    size = _as_shown(image.size, pillow.orientation(image, data))
+    converted = io.mode is not None and (image.mode != io.mode or image.has_transparency_data)
+    large = image.width * image.height > _UNSTOPPABLE_PIXELS
+    return Picture(data, size, converted, io, settings, large and image.format in pillow.AT_ONCE)
+
+
+def _opened_elsewhere(data: bytes, io: ImageIO, settings: Settings) -> Picture:
+    from renderlayer.multimodal import rare
+
+    width, height = rare.size_of(data, settings)
+    _check_pixels((width, height), settings)
+    with media_budget(settings.media_memory_bytes).holding(rare.BYTES_A_PIXEL * width * height):
+        said = rare.inspected(data, settings)
+    converted = io.mode is not None and (said["mode"] != io.mode or said["transparent"])
+    width, height = said["size"]
+    return Picture(data, _as_shown((width, height), said["orientation"]), converted, io, settings, rare=True)
 
 
 def _as_shown(size: tuple[int, int], orientation: Any) -> tuple[int, int]:
     return (size[1], size[0]) if orientation in _SIDEWAYS else size
 
 
-def _check_pixels(size: tuple[int, int], most: int) -> None:
-    pixels = size[0] * size[1]
+def _check_pixels(size: tuple[int, int], settings: Settings) -> None:
+    pixels, most = size[0] * size[1], settings.max_image_pixels
     if pixels > most:
         raise BadRequest(f"Failed to load image: {pixels} pixels exceed the limit of {most} pixels")
 
@@ -153,5 +180,4 @@ def _check_whole(data: bytes) -> None:
 
 
 def _unloadable(error: Exception) -> BadRequest:
-    text = str(error).split(" at 0x")[0] or type(error).__name__
-    return BadRequest(f"Failed to load image: {text}")
+    return BadRequest(f"Failed to load image: {damage(error)}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
-from io import BytesIO
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
 from PIL import Image, ImageOps
 
 from renderlayer.multimodal.intact import png_may_be_oriented
+from renderlayer.multimodal.source import Source
+from renderlayer.settings import Settings
 
 # The reference's allow-list; what it leaves out runs other programs or is vector graphics.
 # fmt: off
@@ -19,34 +21,66 @@ _FORMATS = (
     "PPM", "PSD", "QOI", "SGI", "SPIDER", "SUN", "TGA", "XBM", "XPM", "XVTHUMB",
 )
 # fmt: on
-# Formats whose size, mode and orientation are final as soon as the file is open. The others are decoded at once.
-HEADER_TELLS = frozenset({"PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "DIB", "PPM", "AVIF", "QOI"})
+# Formats whose size, mode and orientation are final as soon as the file is open. The others are decoded at once, and
+# by `rare`.
+_HEADER_TELLS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "PPM", "AVIF", "QOI")
+AT_ONCE = frozenset({"WEBP", "AVIF"})
+"""Those of them whose decoder cannot be stopped."""
+_BLOCK = 1 << 12
+"""Bytes given at a time to a decoder that may take long for each; the one of plain JPEG files does not."""
 _ORIENTATION = 0x0112
 _REGISTER = Lock()
 
 
-def opened(data: bytes) -> Image.Image:
-    """`Image.open` without its warning on large images, for which the caller has a limit of its own.
+def opened(data: bytes, seconds: float = Settings.media_decode_seconds) -> Image.Image | None:
+    """An image of a format whose header tells enough, not decoded yet; None for any other.
 
-    The common formats are tried first, since registering all of them takes a while.
+    Its decoding stops after `seconds`, except for what is `AT_ONCE`. There is no warning on large images: the caller
+    has a limit of its own.
+
+    Raises:
+        OSError: its header is too long.
     """
-    for register in (Image.preinit, Image.init):
-        with _REGISTER:
-            register()
-        for name in _FORMATS:
-            factory, accept = Image.OPEN.get(name, (None, None))
-            if factory is None or (accept is not None and accept(data[:16]) is not True):
-                continue
-            try:
-                return factory(BytesIO(data), "")
-            except (SyntaxError, IndexError, TypeError, struct.error):  # as Image.open: not of this format after all
-                continue
-    raise OSError("cannot identify image file <_io.BytesIO object>")
+    with _REGISTER:
+        Image.preinit()
+        from PIL import AvifImagePlugin, QoiImagePlugin, WebPImagePlugin  # noqa: F401
+    return _first(_HEADER_TELLS, data, seconds)
 
 
-def upright(data: bytes) -> Image.Image:
+def opened_as_any(data: bytes, seconds: float) -> Image.Image:
+    """As `opened`, of any format that is taken.
+
+    Raises:
+        OSError: it has none.
+    """
+    with _REGISTER:
+        Image.init()
+    image = _first(_FORMATS, data, seconds)
+    if image is None:
+        raise OSError("cannot identify image file <_io.BytesIO object>")
+    return image
+
+
+def _first(formats: Sequence[str], data: bytes, seconds: float) -> Image.Image | None:
+    """As `Image.open`, by the first of the formats that takes the file."""
+    for name in formats:
+        factory, accept = Image.OPEN.get(name, (None, None))
+        if factory is None or (accept is not None and accept(data[:16]) is not True):
+            continue
+        source = Source(data, seconds)
+        try:
+            image = factory(source, "")
+        except (SyntaxError, IndexError, TypeError, struct.error):  # as Image.open: not of this format after all
+            continue
+        source.opened = True
+        if name != "JPEG" or image.info.get("progressive"):
+            image.decodermaxblock = _BLOCK
+        return image
+    return None
+
+
+def turned(image: Image.Image, data: bytes) -> Image.Image:
     """The first frame as it is meant to be seen; not decoded yet where it need not be turned."""
-    image = opened(data)
     return image if orientation(image, data) == 1 else ImageOps.exif_transpose(image)
 
 

@@ -6,33 +6,45 @@ seen the item answers with a cache miss, as the reference does, and the client s
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections import OrderedDict
+
+from cachetools import LRUCache
 
 from renderlayer.multimodal.items import Content
 
-CAPACITY = 64 << 20  # bytes of content in all
+CAPACITY = 64 << 20  # bytes of all items, their names and what surrounds them
 
-_lock = threading.Lock()
-_contents: OrderedDict[tuple[str, str], Content] = OrderedDict()
-
-
-def keep(modality: str, uuid: str, content: Content) -> None:
-    """Remember an item; the least recently used ones give way, and one that alone exceeds the capacity is not kept."""
-    with _lock:
-        _contents.pop((modality, uuid), None)
-        if len(content.data) > CAPACITY:
-            return
-        _contents[modality, uuid] = content
-        size = sum(len(kept.data) for kept in _contents.values())
-        while size > CAPACITY:
-            size -= len(_contents.popitem(last=False)[1].data)
+Name = tuple[str, str]
 
 
-def find(modality: str, uuid: str) -> Content | None:
-    """The item's content, None when it is not known here."""
-    with _lock:
-        content = _contents.get((modality, uuid))
-        if content is not None:
-            _contents.move_to_end((modality, uuid))
-        return content
+class Recent:
+    """Items by (modality, uuid), the least recently used of which give way.
+
+    Args:
+        capacity: bytes of all together; an item that alone has more is not kept.
+    """
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._lock = threading.Lock()
+        self._items: LRUCache[Name, tuple[Content, int]] = LRUCache(capacity, getsizeof=lambda item: item[1])
+
+    def keep(self, modality: str, uuid: str, content: Content) -> None:
+        """Remember an item."""
+        name = (modality, uuid)
+        size = sum(map(sys.getsizeof, (name, uuid, content, content.data, content.media_type))) + _OVERHEAD
+        with self._lock:
+            self._items.pop(name, None)
+            if size <= self._items.maxsize:
+                self._items[name] = content, size
+
+    def find(self, modality: str, uuid: str) -> Content | None:
+        """The item's content, None when it is not known here."""
+        with self._lock:
+            found = self._items.get((modality, uuid))
+        return found[0] if found else None
+
+
+_OVERHEAD = 500  # bytes of an item's places in the tables
+_recent = Recent()
+keep, find = _recent.keep, _recent.find

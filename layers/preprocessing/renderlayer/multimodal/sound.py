@@ -14,12 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from renderlayer.errors import BadRequest
+from renderlayer.errors import BadRequest, RenderLayerError
+from renderlayer.memory import keeper, media_budget
+from renderlayer.multimodal.source import Clock
 from renderlayer.settings import Settings
 
 Samples = NDArray[np.float32]
 
 _DECODED_BYTES = 268_435_456  # of a file's samples, all channels
+_MOST_CHUNKS = 1000  # of a WAV file
+_STEP, _COPIES = 16 << 20, 2  # bytes of samples that are counted at a time, and how often they are in memory
 
 _CONTAINERS: tuple[tuple[int, bytes, str], ...] = (
     (8, b"WAVE", "wav"),
@@ -59,8 +63,8 @@ def open_sound(data: bytes, rate: int, settings: Settings) -> Sound:
     if len(data) > settings.max_audio_bytes:
         raise BadRequest(f"Audio files may have at most {settings.max_audio_bytes} bytes.")
     try:
-        native = _pcm(data) or _decoded(data)
-    except BadRequest:
+        native = _pcm(data) or _decoded(data, settings)
+    except RenderLayerError:
         raise
     except Exception as error:
         raise BadRequest("Invalid or unsupported audio file.") from error
@@ -74,7 +78,9 @@ def _pcm(data: bytes) -> Sound | None:
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
         return None
     at, form = 12, b""
-    while at + 8 <= len(data):
+    for _ in range(_MOST_CHUNKS):
+        if at + 8 > len(data):
+            break
         kind, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], "little")
         body = data[at + 8 : at + 8 + size]
         if kind == b"fmt ":
@@ -98,14 +104,15 @@ def _scaled(form: bytes, body: bytes) -> Sound | None:
     return Sound(_mono(samples.reshape(-1, channels).T), rate)
 
 
-def _decoded(data: bytes) -> Sound:
+def _decoded(data: bytes, settings: Settings) -> Sound:
     import av
 
     form = next((name for at, magic, name in _CONTAINERS if data.startswith(magic, at)), None)
     if form is None:
         raise BadRequest("Invalid or unsupported audio file.")
     parts: list[Samples] = []
-    decoded = 0
+    decoded, counted = 0, 0
+    clock, keep = Clock(settings.media_decode_seconds), keeper(media_budget(settings.media_memory_bytes))
     with av.open(BytesIO(data), format=form, options={"protocol_whitelist": "none"}) as container:
         stream = container.streams.audio[0]
         planar = av.AudioResampler(format="fltp")
@@ -113,6 +120,10 @@ def _decoded(data: bytes) -> Sound:
             for part in planar.resample(frame):
                 parts.append(_mono(part.to_ndarray()))
                 decoded += part.samples * 4 * part.layout.nb_channels
+            clock.check()
+            if decoded - counted >= _STEP:
+                keep(_COPIES * (decoded - counted))
+                counted = decoded
             if decoded > _DECODED_BYTES:
                 raise BadRequest(f"Audio may take at most {_DECODED_BYTES} bytes once decoded.")
         rate = int(stream.rate)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from renderlayer import multimodal
     from renderlayer.render.renderers.program import Program
 
+_LONGEST_UUID = 1024  # characters; as a name it stands in caches and answers
 BILLING_HEADER = "x-anthropic-billing-header"
 
 
@@ -143,6 +144,8 @@ class _Reader:
         uuid = part.get("uuid")
         if uuid is not None and not isinstance(uuid, str):
             raise BadRequest("The uuid of a media part must be a string.", "uuid")
+        if uuid is not None and len(uuid) > _LONGEST_UUID:
+            raise BadRequest(f"The uuid of a media part may have at most {_LONGEST_UUID} characters.", "uuid")
         self.media.append(multimodal.MediaItem(modality, part, uuid))
         multimodal.check_counts(self.server.model, self.server.settings, self.media[-1:])
         return {"type": modality}
