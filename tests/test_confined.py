@@ -68,9 +68,9 @@ def test_who_goes_over_a_limit_is_ended_and_replaced(
 
 
 def test_a_worker_that_grew_is_replaced() -> None:
-    roomy = Confined(f"{__name__}:answer", seconds=5, memory=256 << 20, workers=1)
+    roomy = Confined(f"{__name__}:answer", seconds=5, memory=400 << 20, workers=1)
     first = roomy({"do": "echo", "with": 1})[0]["pid"]
-    assert roomy({"do": "keep", "bytes": 100 << 20})[0]["size"] == 100 << 20
+    assert roomy({"do": "keep", "bytes": 150 << 20})[0]["size"] == 150 << 20
     assert roomy({"do": "echo", "with": 1})[0]["pid"] != first
     roomy.close()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from renderlayer.errors import BadRequest, Unavailable
-from renderlayer.memory import Budget, available, keeper, media_budget, until_answered
+from renderlayer.memory import Budget, available, media_budget, until_answered
 
 
 def group(folder: Path, lines: str, **limits: str) -> tuple[Path, Path]:
@@ -71,19 +71,27 @@ def test_what_can_never_fit_is_refused_and_what_does_not_fit_now_waits() -> None
     assert budget.held == 0
 
 
-def test_what_is_kept_is_given_back_when_the_request_is_answered() -> None:
+def test_what_is_kept_is_given_back_when_the_request_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     budget = Budget(100)
-    keeper(budget)(70)
-    assert budget.held == 0  # no request
-    with pytest.raises(Unavailable), until_answered():
-        keep = keeper(budget)
-        keep(40)
-        with until_answered():
-            keeper(budget)(30)
+    with budget.holding(70) as hold:
+        hold.keep(50, 10)  # no request
+        assert budget.held == hold.size == 20
+    with until_answered():
+        with until_answered(), budget.holding(60) as hold:
+            hold.keep(20, 40)
+            assert (budget.held, hold.size) == (80, 40)
+            thread = threading.Thread(target=hold.keep, args=(40, 30))
+            thread.start()
+            thread.join()
         assert budget.held == 70
-        thread = threading.Thread(target=keep, args=(20,))
-        thread.start()
-        thread.join()
-        assert budget.held == 90
-        keep(20)
+    assert budget.held == 0
+
+
+def test_who_keeps_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    budget = Budget(100)
+    monkeypatch.setattr(Budget.exchange, "__defaults__", (0.01,))
+    with until_answered(), budget.holding(60) as hold:
+        hold.keep(0, 40)
+        with pytest.raises(Unavailable):
+            hold.keep(0, 1)
     assert budget.held == 0

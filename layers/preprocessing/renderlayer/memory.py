@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
@@ -22,8 +22,8 @@ PATIENCE = 10.0
 _SHARE = 2
 """Media get this part of the memory that there is: one in so many."""
 _UNKNOWN = 2 << 30
+_MMAP_THRESHOLD, _LARGE = -3, 1 << 20
 _GROUPS = Path("/sys/fs/cgroup")
-_TAKEN = "The memory for media is taken by other requests. Try again."
 
 
 def available(
@@ -82,7 +82,7 @@ class Budget:
         self._changed = threading.Condition()
 
     @contextmanager
-    def holding(self, size: int, patience: float = PATIENCE) -> Iterator[None]:
+    def holding(self, size: int, patience: float = PATIENCE) -> Iterator[Hold]:
         """Have `size` bytes meanwhile, in the end.
 
         Raises:
@@ -91,33 +91,54 @@ class Budget:
         """
         if size > self.capacity:
             raise BadRequest(f"The media need about {size} bytes of memory; this server has {self.capacity} for them.")
-        deadline = time.monotonic() + patience
-        with self._changed:
-            while self.held + size > self.capacity:
-                if not self._changed.wait(deadline - time.monotonic()):
-                    raise Unavailable(_TAKEN, retry_after=2)
-            self.held += size
+        self.exchange(0, size, patience)
+        hold = Hold(self, size)
         try:
-            yield
+            yield hold
         finally:
-            self.give(size)
+            self.exchange(hold.size, 0)
 
-    def take(self, size: int) -> None:
-        """Have `size` bytes more, at once.
+    def exchange(self, given: int, taken: int, patience: float = PATIENCE) -> None:
+        """Give bytes back and have others, at once.
 
         Raises:
             Unavailable: they are not there.
         """
+        deadline = time.monotonic() + patience
         with self._changed:
-            if self.held + size > self.capacity:
-                raise Unavailable(_TAKEN, retry_after=2)
-            self.held += size
-
-    def give(self, size: int) -> None:
-        """Give back what was had."""
-        with self._changed:
-            self.held -= size
+            while taken > given and self.held + taken - given > self.capacity:
+                if not self._changed.wait(deadline - time.monotonic()):
+                    raise Unavailable("The memory for media is taken by other requests. Try again.", retry_after=2)
+            self.held += taken - given
             self._changed.notify_all()
+
+
+class Hold:
+    """Bytes of a budget; safe to use from several threads of the request that made it.
+
+    Attributes:
+        size: how many are left of them.
+    """
+
+    def __init__(self, budget: Budget, size: int) -> None:
+        self.size = size
+        self._budget = budget
+        self._kept = _kept.get()
+
+    def keep(self, part: int, size: int) -> None:
+        """Do without `part` of the bytes from now on, and hold `size` until the request is answered.
+
+        Outside of `until_answered` there is nothing to hold them for.
+
+        Raises:
+            Unavailable: they are not there.
+        """
+        if self._kept is None:
+            size = 0
+        self._budget.exchange(part, size)
+        self.size -= part
+        if self._kept is not None:
+            self._kept.append((self._budget, size))
 
 
 _kept: ContextVar[list[tuple[Budget, int]] | None] = ContextVar("kept", default=None)
@@ -136,22 +157,19 @@ def until_answered() -> Iterator[None]:
     finally:
         _kept.reset(token)
         for budget, size in held:
-            budget.give(size)
+            budget.exchange(size, 0)
 
 
-def keeper(budget: Budget) -> Callable[[int], None]:
-    """What counts bytes that the running request keeps until it is answered, whatever thread calls it.
+@lru_cache(maxsize=1)
+def return_freed() -> None:
+    """Have large blocks go back to the system once they are freed, in this process, where its C library knows how.
 
-    It raises Unavailable when they are not there. Outside of `until_answered` it counts nothing.
+    Every thread would otherwise hold on to some, up to 32 MB each.
     """
-    held = _kept.get()
+    with suppress(OSError, AttributeError):
+        import ctypes
 
-    def keep(size: int) -> None:
-        if held is not None:
-            budget.take(size)
-            held.append((budget, size))
-
-    return keep
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
 def media_budget(configured: int | None) -> Budget:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest, RenderLayerError
-from renderlayer.memory import Budget, keeper, media_budget, until_answered
+from renderlayer.memory import Budget, media_budget, return_freed, until_answered
 from renderlayer.multimodal.collect import collect
 from renderlayer.multimodal.expand import Range, expand
 from renderlayer.multimodal.families.base import Embeds, Family, Plan
@@ -169,19 +169,19 @@ def _told_apart(print_of_model: str, identity: Identity, item: MediaItem, medium
 
 def _payloads(entries: Sequence[_Entry], write: Writer, budget: Budget) -> dict[str, list[str]]:
     """The slots of `kwargs_data`; equal items are written once, different ones on all cores that memory allows."""
-    keep = keeper(budget)
-
-    def kept(slot: Slot) -> str:
-        text = write(slot)
-        keep(_PAYLOADS * len(text))
-        return text
-
+    return_freed()
     distinct = {(entry.modality, entry.mm_hash, entry.fingerprint): entry for entry in entries}
-    largest = max(entry.decoded_bytes for entry in entries)
-    room = budget.capacity // max(1, _COPIES * largest)
-    workers = max(1, min(len(distinct), os.cpu_count() or 1, room))
+    peak = max(1, _COPIES * max(entry.decoded_bytes for entry in entries))
+    workers = max(1, min(len(distinct), os.cpu_count() or 1, budget.capacity // peak))
     slots = [entry.slot for entry in distinct.values()]
-    with budget.holding(workers * _COPIES * largest):
+    with budget.holding(workers * peak) as hold:
+        parts = iter([*[0] * (len(slots) - workers), *[peak] * workers])  # the last ones leave no work to hold it for
+
+        def kept(slot: Slot) -> str:
+            text = write(slot)
+            hold.keep(next(parts), _PAYLOADS * len(text))
+            return text
+
         if workers == 1:
             written = dict(zip(distinct, map(kept, slots), strict=True))
         else:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renderlayer.errors import BadRequest, RenderLayerError
-from renderlayer.memory import keeper, media_budget
+from renderlayer.memory import Hold, media_budget
 from renderlayer.multimodal.source import Clock
 from renderlayer.settings import Settings
 
@@ -112,7 +112,7 @@ def _decoded(data: bytes, settings: Settings) -> Sound:
         raise BadRequest("Invalid or unsupported audio file.")
     parts: list[Samples] = []
     decoded, counted = 0, 0
-    clock, keep = Clock(settings.media_decode_seconds), keeper(media_budget(settings.media_memory_bytes))
+    clock, hold = Clock(settings.media_decode_seconds), Hold(media_budget(settings.media_memory_bytes), 0)
     with av.open(BytesIO(data), format=form, options={"protocol_whitelist": "none"}) as container:
         stream = container.streams.audio[0]
         planar = av.AudioResampler(format="fltp")
@@ -122,7 +122,7 @@ def _decoded(data: bytes, settings: Settings) -> Sound:
                 decoded += part.samples * 4 * part.layout.nb_channels
             clock.check()
             if decoded - counted >= _STEP:
-                keep(_COPIES * (decoded - counted))
+                hold.keep(0, _COPIES * (decoded - counted))
                 counted = decoded
             if decoded > _DECODED_BYTES:
                 raise BadRequest(f"Audio may take at most {_DECODED_BYTES} bytes once decoded.")
