@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -145,3 +147,18 @@ def test_tensors_take_the_memory_as_it_is() -> None:
     made = tensor("bfloat16", array)
     assert (made.dtype, made.shape, bytes(made.content())) == ("bfloat16", (2, 3), array.tobytes())
     assert bytes(tensor("uint8", np.empty((0, 4), np.uint8)).content()) == b""
+
+
+def test_the_first_images_do_not_wait_for_torch() -> None:
+    """A process that has just started resizes with numpy; a large image is worth the import."""
+    pytest.importorskip("torch")
+    program = """
+import sys
+import numpy as np
+from renderlayer.multimodal.pixels.resize import resize
+small = resize(np.zeros((40, 60, 3), np.uint8), 20, 30, "bicubic")
+assert "torch" not in sys.modules
+large = resize(np.zeros((3000, 2700, 3), np.uint8), 20, 30, "bicubic")
+assert "torch" in sys.modules and (small == large).all()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

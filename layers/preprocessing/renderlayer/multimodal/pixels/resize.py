@@ -21,6 +21,7 @@ from renderlayer.multimodal.pixels import fixed_point
 Filter = Literal["bicubic", "bilinear", "lanczos"]
 Image = NDArray[np.uint8]
 
+_DELAY = 1.0  # seconds after the first image that torch starts to load, so that it does not hold up the first answer
 _QUICK = 8_000_000  # pixels, before and after together, that numpy resizes before torch is there
 
 # The numbers of preprocessor_config.json are Pillow's.
@@ -54,15 +55,17 @@ def _torch_for(pixels: int) -> Any:
     """torch, where it can be used now; None to do without it."""
     if find_spec("torch") is None:
         return None
-    loading = _loading()
-    return loading.value if pixels > _QUICK or loading.ready else None
+    if _loading().ready or pixels > _QUICK:
+        return _fixed_point_torch()
+    return None
 
 
 @lru_cache(maxsize=1)
 def _loading() -> Background[Any]:
-    return Background(_fixed_point_torch)
+    return Background(_fixed_point_torch, _DELAY)
 
 
+@lru_cache(maxsize=1)
 def _fixed_point_torch() -> Any:
     """torch, when it resizes uint8 in fixed point on this processor."""
     import torch
