@@ -19,15 +19,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="serve the deployed functions; answers have no limit of size by default")
     add_arguments(serve)
-    _add_buffered(serve)
-    serve.add_argument(
-        "--batches", action="store_true", help="serve /v1/files and /v1/batches, too, from a bucket in memory"
-    )
+    _add_gateway_flags(serve)
     demo = commands.add_parser("run", help="engine and gateway, and one real chat; Ctrl-C stops all")
     add_flags(demo)
     demo.add_argument("--port", type=port_number, default=8080, help="port of the gateway (default: %(default)s)")
     demo.add_argument("--engine-port", type=port_number, default=8081, help="port of the engine (default: %(default)s)")
-    _add_buffered(demo)
+    _add_gateway_flags(demo)
     demo.add_argument("--ask", help="the chat's one message")
     demo.add_argument("--once", action="store_true", help="stop after the answer")
     batch = commands.add_parser("batch", help="run a file of requests through the batch functions")
@@ -50,9 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _add_buffered(parser: argparse.ArgumentParser) -> None:
+def _add_gateway_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--buffered", action="store_true", help="collect streamed answers before they are sent, as the HTTP API does"
+    )
+    parser.add_argument(
+        "--batches", action="store_true", help="serve /v1/files and /v1/batches, too, from a bucket in memory"
     )
 
 

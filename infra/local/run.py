@@ -53,11 +53,11 @@ def run(arguments: argparse.Namespace) -> None:
     _say(f"packing {name}")
     settings = with_parsers(replace(settings, model=model), open_model(replace(settings, model=model)).facts)
     gateway, engine = f"http://127.0.0.1:{arguments.port}", f"http://127.0.0.1:{arguments.engine_port}"
-    buffered = ["--buffered"] if arguments.buffered else []
+    passed_on = [f"--{name}" for name in ("buffered", "batches") if getattr(arguments, name)]
     with (
         started("engine", "infra.generate", model, name, arguments.engine_port) as ready_engine,
         started(
-            "gateway", "infra.local", model, name, arguments.port, "--engine-url", engine, *buffered, settings=settings
+            "gateway", "infra.local", model, name, arguments.port, "--engine-url", engine, *passed_on, settings=settings
         ) as ready_gateway,
         httpx2.Client(timeout=ANSWER_SECONDS) as client,
     ):

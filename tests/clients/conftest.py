@@ -28,7 +28,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield given
         return
     gateway, engine = free_port(), free_port()
-    command = [PYTHON, "-m", "infra.local", "run", "--port", str(gateway), "--engine-port", str(engine)]
+    command = [PYTHON, "-m", "infra.local", "run", "--port", str(gateway), "--engine-port", str(engine), "--batches"]
     log = tmp_path_factory.mktemp("gateway") / "log.txt"
     with log.open("w") as output:
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=output, text=True)
