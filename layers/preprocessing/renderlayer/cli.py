@@ -44,14 +44,17 @@ def _pack_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _pack(arguments: argparse.Namespace) -> int:
+    from renderlayer import multimodal
     from renderlayer.bundle.pack import pack
     from renderlayer.roundtrip import add_round_trip
 
     _tell_progress()
     _end_in_order()
 
+    from renderlayer.bundle import open_bundle
+
     def check(bundle: Path) -> None:
-        for line in _refused(bundle):
+        for line in multimodal.refusals(open_bundle(bundle)):
             if arguments.strict:
                 raise ConfigurationError(line)
             print(f"warning: {line}", file=sys.stderr)
@@ -76,15 +79,6 @@ def _end_in_order() -> None:
     if threading.current_thread() is threading.main_thread():
         for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(name, lambda number, frame: sys.exit(128 + number))
-
-
-def _refused(bundle: Path) -> list[str]:
-    """A line for each modality that the model takes and that is not rendered."""
-    from renderlayer import multimodal
-    from renderlayer.bundle import open_bundle
-
-    promises = multimodal.promises(open_bundle(bundle))
-    return [f"{modality} is {promise}" for modality, promise in promises.items() if promise.startswith("refused")]
 
 
 def _inspect_arguments(parser: argparse.ArgumentParser) -> None:

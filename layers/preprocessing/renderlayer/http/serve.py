@@ -72,6 +72,7 @@ def main(arguments: argparse.Namespace) -> None:
     from renderlayer.http.logs import AccessLog, configure_logs
     from renderlayer.http.metrics import Metrics
     from renderlayer.http.prefix import UnderPrefix
+    from renderlayer.multimodal import refusals
 
     exit_on_signals()
     settings = Settings.from_arguments(arguments)
@@ -80,6 +81,8 @@ def main(arguments: argparse.Namespace) -> None:
     configure_logs(settings)
     advise(settings, os.environ)
     app = create_app(settings)
+    for line in refusals(app.state.server.model):
+        print(f"warning: {line}", file=sys.stderr)
     app.read_with(lambda inner: Bodies(inner, settings.max_body_bytes))
     served: ASGIApp = app
     if arguments.page:

@@ -33,6 +33,7 @@ __all__ = [
     "modality_of",
     "placeholder",
     "promises",
+    "refusals",
     "truncated",
     "units",
 ]
@@ -70,6 +71,11 @@ def promises(model: Model) -> dict[str, str]:
     rendered = family.modalities if family is not None else ()
     missing = {modality: f"refused: {_not_rendered(model)}" for modality in taken(facts_of(model))}
     return {**missing, **{modality: _promise(family, modality) for modality in rendered}}
+
+
+def refusals(model: Model) -> list[str]:
+    """A line for each modality that the model takes and that is not rendered."""
+    return [f"{name} is {promise}" for name, promise in promises(model).items() if promise.startswith("refused")]
 
 
 def _promise(family: Family | None, modality: str) -> str:
