@@ -15,6 +15,8 @@ TEXT_KEYS = {
     "thinking": "thinking",
 }
 TOOL_REFERENCE = "tool_reference"
+# What OpenAI's API does not know.
+_OWN_KEYS = ("reasoning", "reasoning_content", "task")
 _API_ROLES = ("developer", "system", "user", "assistant")
 # Text parts that count as absent without their text.
 _SKIPPED = ("text", "refusal")
@@ -39,6 +41,8 @@ def content_parts(message: dict[str, Any]) -> list[Any]:
 def _of_the_api(message: dict[str, Any]) -> bool:
     """Whether a message has the form that OpenAI's API gives to its role; others are read more freely."""
     role = message["role"]
+    if any(key in message for key in _OWN_KEYS):
+        return False
     return role in _API_ROLES or (role == "tool" and message.get("tool_call_id") is not None)
 
 

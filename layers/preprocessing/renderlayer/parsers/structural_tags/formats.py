@@ -229,4 +229,4 @@ def _child(kind: str | None, value: Any, depth: int) -> Any:
 
 
 def _not_a_tag(reason: str) -> BadRequest:
-    return BadRequest(f"Invalid structural tag: {reason}", "structural_tag")
+    return BadRequest(f"Invalid structural tag: {reason}")
