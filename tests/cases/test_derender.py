@@ -180,3 +180,16 @@ def test_what_an_engine_said(case: Case, shared: Path) -> None:
             assert calls == [(call["function"]["name"], loaded(call["function"]["arguments"])) for call in value]
         else:
             assert message[key] == value, key
+
+
+SAYS = [case for case in read(SHARED, "differences") if "reasoning_ended" in case["diff"]] if SHARED.is_dir() else []
+
+
+@pytest.mark.parametrize("case", named(SAYS))
+def test_what_render_says_about_reasoning(case: Case, shared: Path) -> None:
+    server = serving(shared, case["model"], case["flags"])
+
+    status, got = answer(server, case["path"], case["request"])
+
+    assert status == 200
+    assert got["reasoning_ended"] == case["reference_answer_excerpt"]["reasoning_ended"]

@@ -25,6 +25,7 @@ def prompt_of(reasoning: str, *tail: str) -> list[int]:
         ("qwen3", [], False),
         ("qwen3", ["<think>"], False),
         ("qwen3", ["<think>", "</think>"], True),
+        ("qwen3", ["<think>", "</think>", "<|im_end|>"], False),
         ("deepseek_r1", ["<think>"], False),
         ("deepseek_r1", ["</think>"], True),
         ("glm45", [], False),

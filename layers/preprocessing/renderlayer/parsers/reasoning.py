@@ -15,6 +15,14 @@ from renderlayer.parsers.tokens import Alphabet, Vocabulary
 from renderlayer.parsers.tool_machine import ToolMachine
 
 _TURNS = (
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eot|>",
+    "<end_of_turn>",
+    "<turn|>",
+    "<|tool_response>",
+    "<seed:eos>",
+    "<｜end▁of▁sentence｜>",
     "<|im_start|>",
     "<|start_header_id|>",
     "<|header_start|>",
@@ -138,7 +146,7 @@ class ReasoningFormat:
         """Whether the prompt's last turn leaves reasoning open (True) or has closed it (False); None: neither."""
         added = vocabulary.added
         opens = {added[marker] for marker in self.opens if marker in added}
-        closes = {added[marker] for marker in self.closes if marker in added}
+        closes = {added[marker] for marker in (*self.closes, *self.ends) if marker in added}
         turns = {added[marker] for marker in _TURNS if marker in added}
         last = len(prompt_token_ids)
         for token_id in reversed(prompt_token_ids):
