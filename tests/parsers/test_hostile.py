@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from renderlayer.errors import BadRequest
-from renderlayer.parsers import REASONING_PARSERS, TOOL_PARSERS, Parser, Piece
+from renderlayer.parsers import REASONING_PARSERS, TOOL_PARSERS, Conversation, Parser, Piece
 from tests.parsers.examples import TOOL_EXAMPLES
 from tests.parsers.hostility import assert_refused_or_harmless, seconds, tampered
 from tests.parsers.support import Words, asking, markers_of, opened, pieces
 
-SIZE = 12_000
+SIZE = 6_000
 FORMATS = [(name, None) for name in TOOL_PARSERS] + [(None, name) for name in REASONING_PARSERS]
 STATED = ["hermes", "qwen3_coder", "glm45", "kimi_k2", "pythonic", "gemma4", "openai", "minimax_m3", "hf", "beam"]
 
@@ -28,14 +28,38 @@ def repeated(part: str, size: int, words: Words) -> list[Piece]:
 def test_markers_without_end_take_linear_time(tool: str | None, reasoning: str | None) -> None:
     parser, words = opened(tool, reasoning)
     own = markers_of(tool, reasoning) or ["<think>"]
-    conversation = asking()
     for part in ("".join(own), own[0] + own[-1], own[0] + '{"name": "'):
-        short, long = repeated(part, SIZE, words), repeated(part, 4 * SIZE, words)
+        assert grows_linearly(parser, repeated(part, SIZE, words), repeated(part, 4 * SIZE, words)), part
 
-        quick = seconds(lambda tokens=short: parser.parse(conversation, tokens))  # type: ignore[misc]
-        slow = seconds(lambda tokens=long: parser.parse(conversation, tokens))  # type: ignore[misc]
 
-        assert slow < 8 * quick + 0.01, part
+def grows_linearly(parser: Parser, short: list[Piece], long: list[Piece]) -> bool:
+    """Whether four times the text takes about four times as long; quadratic time would take 16 times as long.
+
+    What a call costs that reads nothing is taken off both, so that a format of any speed is measured by its own time.
+    """
+    conversation = asking()
+    nothing = seconds(lambda: parser.parse(conversation, []))
+    for _ in range(3):
+        quick = seconds(lambda: parser.parse(conversation, short)) - nothing
+        slow = seconds(lambda: parser.parse(conversation, long)) - nothing
+        if slow < 8 * max(quick, 0.0):
+            return True
+    return False
+
+
+class Quadratic:
+    """A parser that looks at all that it has read again for every token, and takes a millisecond for the short text."""
+
+    def parse(self, conversation: Conversation, tokens: list[Piece]) -> None:
+        read = ""
+        for _, text in tokens:
+            read += text
+            read.count("<", 0, len(read))
+
+
+def test_quadratic_time_of_a_millisecond_is_noticed() -> None:
+    tokens: list[Piece] = [(0, "<abc")] * (SIZE // 4)
+    assert not grows_linearly(Quadratic(), tokens, tokens * 4)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def prompt_of(reasoning: str, *tail: str) -> list[int]:
         ("qwen3", ["<think>", "</think>", "<|im_end|>"], False),
         ("deepseek_r1", ["<think>"], False),
         ("deepseek_r1", ["</think>"], True),
-        ("glm45", [], False),
+        ("glm45", [], True),
         ("glm45", ["<think>"], False),
         ("kimi_k2", [], False),
         ("minimax_m2", [], False),

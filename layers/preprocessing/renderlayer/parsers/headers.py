@@ -10,6 +10,7 @@ from typing import NamedTuple
 from renderlayer.parsers.json_object import JsonObject
 from renderlayer.parsers.json_scan import STRING, JsonScan, after_space
 
+_FEW = 32
 _KEY_LINE = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(.?)', re.DOTALL)
 
 
@@ -98,10 +99,13 @@ def arguments_at(text: str, position: int, stop: int, header: Header, inputs: Co
     if header.name in inputs and text.startswith('"', position):
         return header
     reader, written = JsonObject(), list[str]()
-    position, status = reader.read(text, position, stop, False, written)
-    if written:
-        return header
-    return Failed(position) if status == "broken" else None
+    for upto in (min(stop, position + _FEW), stop):
+        position, status = reader.read(text, position, upto, False, written)
+        if written:
+            return header
+        if status == "broken":
+            return Failed(position)
+    return None
 
 
 def whole_object(text: str) -> str | None:

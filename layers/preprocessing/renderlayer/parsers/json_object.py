@@ -6,7 +6,7 @@ import json
 import re
 from typing import ClassVar, Literal
 
-from renderlayer.parsers.resumable import HOLD_LIMIT, Resumable
+from renderlayer.parsers.resumable import HOLD_LIMIT, Idle, Resumable
 
 Status = Literal["more", "done", "broken"]
 
@@ -27,7 +27,7 @@ _CONSTANTS = {
 BEFORE, KEY, COLON, VALUE, AFTER = "before", "key", "colon", "value", "after"
 
 
-class JsonReader(Resumable):
+class JsonReader(Idle):
     """Reads an object or array and writes the same, valid: raw line breaks are escaped, trailing commas dropped.
 
     A member is written when its value has begun, and the whole with its first member or its end: whatever was written
@@ -44,6 +44,10 @@ class JsonReader(Resumable):
 
     def __init__(self) -> None:
         self.reset()
+
+    @property
+    def idle(self) -> bool:
+        return self.next == BEFORE and not self.wrapper
 
     def reset(self, wrapper: str = "") -> None:
         """Forget the object; with a wrapper, a string in place of the next one becomes its only member, by that key."""

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import ClassVar
 
-from renderlayer.parsers.resumable import Resumable
+from renderlayer.parsers.resumable import Idle
 
 STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 """A whole JSON string, quotes included."""
@@ -29,7 +29,7 @@ def after_space(text: str, position: int, stop: int = sys.maxsize) -> int:
     return match.end() if match else position
 
 
-class JsonScan(Resumable):
+class JsonScan(Idle):
     """Scans one value. It looks at brackets and quotes only: what lies between them is the reader's business.
 
     Memory: what kind of value it is in, how deep, whether inside a string, and whether a backslash ended the last text.
@@ -39,6 +39,10 @@ class JsonScan(Resumable):
 
     def __init__(self, depth: int = 0) -> None:
         self.reset(depth)
+
+    @property
+    def idle(self) -> bool:
+        return self.kind == BEFORE
 
     def reset(self, depth: int = 0) -> None:
         """Forget the value; with a depth: go on inside that many open brackets."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from renderlayer.parsers.emitter import Emitter
 from renderlayer.parsers.json_scan import after_space
-from renderlayer.parsers.markers import Markers
 from renderlayer.parsers.phases import PhaseMachine
 from renderlayer.parsers.resumable import HOLD_LIMIT
 from renderlayer.parsers.tokens import Alphabet
@@ -15,6 +14,7 @@ from renderlayer.parsers.tool_machine import HandOver, ToolMachine
 if TYPE_CHECKING:
     from renderlayer.parsers.reasoning import ReasoningFormat
 
+_FEW = 48
 _BEFORE_WORD = " \t\"'`(*“‘«「"
 """What stands before a marker that is spoken of."""
 
@@ -38,13 +38,10 @@ class Reasoner(PhaseMachine):
         self.out = out
         self.fresh = self.closing = True
         self.closed_once = False
-        self._alphabet = alphabet
         self._tools = tools
         self._rest = HandOver(tools)
         self._readable = alphabet.declared if form.token_based else alphabet.plain
-        spelled = () if tools.form.token_based else tuple(map(alphabet.plain, form.ends))
-        self._stops = Markers([*form.closes, *form.ends, *spelled])
-        self._closes = Markers(form.closes)
+        self._stops = form.stops if tools.form.token_based else form.spelled_stops
 
     def feed(self, text: str, final: bool = False) -> None:
         super().feed(text, final)
@@ -101,10 +98,15 @@ class Reasoner(PhaseMachine):
 
     def _called_at(self, start: int) -> bool | None:
         """Whether a call begins at `start`; None: more text will tell. What would close the reasoning comes first."""
-        closed = self._closes.find(self.text, start)
-        stop = min(closed.start() if closed else len(self.text), start + HOLD_LIMIT)
-        whole = self.final or closed is not None or stop == start + HOLD_LIMIT
-        return self._tools.called_in(self._rest.legible(self.text[start:stop]), whole)
+        for room in (_FEW, HOLD_LIMIT):
+            limit = start + room
+            closed = self.form.closers.pattern.search(self.text, start, limit)
+            stop = closed.start() if closed else min(len(self.text), limit)
+            whole = closed is not None or (room == HOLD_LIMIT and (self.final or stop == limit))
+            called = self._tools.called_in(self._rest.legible(self.text[start:stop]), whole)
+            if called is not None:
+                return called
+        return None
 
     def _reason(self, end: int, ended: bool) -> None:
         """Give reasoning up to `end` out, except white space that may turn out to be its end."""

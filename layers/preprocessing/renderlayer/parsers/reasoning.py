@@ -64,6 +64,8 @@ class ReasoningFormat:
         tail: what may follow a closing marker, between white space that is dropped with it, and is no content.
         eats_space: white space after a closing marker is dropped.
         reopens: an opening marker in the content opens reasoning again, unless it is a word of the text.
+        turns: the tokens that begin a turn in the family's prompts; without any, those of all families count.
+        words: the `ends` as they are written, where those are tokens.
         swallowed: markers that are dropped from the content.
         prefix: nothing is separated; this is put before the content.
         ended: what render says about a prompt without markers; None where the reference says nothing.
@@ -82,6 +84,8 @@ class ReasoningFormat:
     eats_space: bool = False
     reopens: bool = False
     swallowed: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    turns: tuple[str, ...] = ()
     prefix: str = ""
     ended: bool | None = False
 
@@ -89,6 +93,21 @@ class ReasoningFormat:
     def starters(self) -> Markers:
         """What opens reasoning."""
         return Markers(self.opens)
+
+    @cached_property
+    def stops(self) -> Markers:
+        """What ends reasoning."""
+        return Markers([*self.closes, *self.ends])
+
+    @cached_property
+    def spelled_stops(self) -> Markers:
+        """What ends reasoning where the calls' openers count as words, too."""
+        return Markers([*self.closes, *self.ends, *self.words])
+
+    @cached_property
+    def closers(self) -> Markers:
+        """What closes reasoning."""
+        return Markers(self.closes)
 
     @cached_property
     def watched(self) -> Markers:
@@ -115,7 +134,7 @@ class ReasoningFormat:
         changes: dict[str, Any] = {
             name: tuple(map(alphabet.literal, getattr(self, name))) for name in ("opens", "closes", "ends", "swallowed")
         }
-        return replace(self, **changes)
+        return replace(self, words=self.ends, **changes)
 
     def machine(self, out: Emitter, alphabet: Alphabet, tools: ToolMachine) -> Reasoner:
         """The machine that stands before `tools`; the format must be `spelled` for the alphabet."""
@@ -147,7 +166,7 @@ class ReasoningFormat:
         added = vocabulary.added
         opens = {added[marker] for marker in self.opens if marker in added}
         closes = {added[marker] for marker in (*self.closes, *self.ends) if marker in added}
-        turns = {added[marker] for marker in _TURNS if marker in added}
+        turns = {added[marker] for marker in self.turns or _TURNS if marker in added}
         last = len(prompt_token_ids)
         for token_id in reversed(prompt_token_ids):
             if token_id in closes:

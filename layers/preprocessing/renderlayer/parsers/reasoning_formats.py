@@ -10,7 +10,15 @@ from renderlayer.parsers.switches import ALWAYS, EFFORT, EITHER, ENABLE, OPT_IN
 
 _R1 = ReasoningFormat()
 _QWEN3 = ReasoningFormat(ends=("<tool_call>",), switch=ENABLE, token_based=True)
-_GLM = ReasoningFormat(ends=("<tool_call>",), starts=False, switch=EITHER, token_based=True, trim=True, reopens=True)
+_GLM = ReasoningFormat(
+    ends=("<tool_call>",),
+    starts=False,
+    switch=EITHER,
+    token_based=True,
+    trim=True,
+    reopens=True,
+    turns=("<|system|>", "<|user|>", "<|assistant|>", "<|observation|>"),
+)
 _DEEPSEEK_V3 = ReasoningFormat(switch=OPT_IN)
 _SEED = ReasoningFormat(
     opens=("<seed:think>",),

@@ -79,3 +79,25 @@ def _part(part: Any) -> str:
     if type(part) is str:
         return part
     raise bad_state()
+
+
+class Idle(Resumable):
+    """Base of what is idle most of the time: then its memory is empty."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to remember."""
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Be idle."""
+        raise NotImplementedError
+
+    def dump(self) -> list[Any]:
+        return [] if self.idle else super().dump()
+
+    def load(self, value: Any) -> None:
+        if value == []:
+            self.reset()
+        else:
+            super().load(value)

@@ -73,12 +73,14 @@ def digest(tools: Sequence[Mapping[str, Any]] | None, strings: bool = False) -> 
 
 def inputs(tools: Sequence[Mapping[str, Any]] | None) -> dict[str, dict[str, str]]:
     """The functions whose only parameter is the string `input`, as custom tools are shown to models (wire.md 2.8)."""
-    found = digest(tools, strings=True)
-    only = [tool.get("function") or {} for tool in tools or ()]
-    lone = {
-        str(one.get("name")) for one in only if list((one.get("parameters") or {}).get("properties") or ()) == [INPUT]
-    }
-    return {name: types for name, types in found.items() if name in lone and types == {INPUT: "s"}}
+    found = {}
+    for tool in tools or ():
+        function = tool.get("function") or {}
+        schema = function.get("parameters")
+        properties = schema.get("properties") if isinstance(schema, Mapping) else None
+        if isinstance(properties, Mapping) and [*properties] == [INPUT] and _letters(properties[INPUT], schema) == "s":
+            found[str(function.get("name"))] = {INPUT: "s"}
+    return found
 
 
 def checked(types: Any) -> ToolTypes:

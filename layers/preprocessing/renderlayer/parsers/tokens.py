@@ -46,8 +46,8 @@ class Alphabet:
         known = [marker for marker in dict.fromkeys(declared) if marker in added][:_MOST]
         self._character = {marker: chr(_FIRST + n) for n, marker in enumerate(known)}
         self._known = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))) or r"(?!)")
-        self._text = {ord(character): marker for marker, character in self._character.items()}
-        self._text |= {ord(_OPEN): "", ord(_CLOSE): ""}
+        self._text = {character: marker for marker, character in self._character.items()}
+        self._text |= {_OPEN: "", _CLOSE: ""}
         self._replacement = {added[marker]: character for marker, character in self._character.items()}
         if declared:
             for text, token_id in added.items():
@@ -69,11 +69,14 @@ class Alphabet:
 
     def plain(self, text: str) -> str:
         """The text as it was spelled."""
-        return text if text.isascii() or not _ANY.search(text) else text.translate(self._text)
+        return text if text.isascii() else _ANY.sub(self._spelled, text)
 
     def declared(self, text: str) -> str:
         """The text without the special tokens that nobody declared."""
-        return text if text.isascii() or not _ANY.search(text) else _BRACKETED.sub("", text).translate(self._text)
+        return text if text.isascii() or not _ANY.search(text) else _ANY.sub(self._spelled, _BRACKETED.sub("", text))
+
+    def _spelled(self, character: re.Match[str]) -> str:
+        return self._text.get(character.group(), character.group())
 
     def _marked(self, token_id: int, text: str) -> str:
         """The token's stand-in, after what an incomplete character before it left in its text."""
