@@ -6,19 +6,23 @@ Needs what `make build` left in .aws-sam/build; `make rehearse` does all of it.
 from __future__ import annotations
 
 import argparse
+import shutil
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
 from infra.generate import smollm2
 from infra.local.run import started
-from infra.rehearsal import cloud, steps
+from infra.rehearsal import cloud, images, steps
 from infra.rehearsal.caller import Caller
-from infra.rehearsal.machine import prepared
+from infra.rehearsal.machine import CACHE, prepared
 from infra.rehearsal.stack import BUILT, Stack
 from renderlayer.errors import ConfigurationError
 
-KEY = "rehearsal-key"
+KEY, NEW_KEY = "rehearsal-key", "another-key"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,20 +61,48 @@ def rehearse(stack: Stack, engine: str) -> None:
     Raises:
         ConfigurationError: one did not hold.
     """
-    parameters = {"ApiKeys": KEY, "EngineUrl": engine}
-    say("sam deploy", lambda: stack.deploy(**parameters))
+    secret = stack.cloud.client("secretsmanager").create_secret(Name="rehearsal", SecretString=KEY)["ARN"]
+    parameters = {"EngineUrl": engine, "ApiKeysSecret": secret, "MaxModelLen": "2048"}
+    say("sam deploy", lambda: stack.deploy(Release="1", **parameters))
     outputs = stack.outputs()
     api, door = Caller(stack, outputs["ApiUrl"], KEY), Caller(stack, outputs["StreamUrl"], KEY)
     say("health", lambda: steps.health(api))
     say("keys", lambda: steps.keys(api))
     say("render, derender", lambda: steps.render_and_derender(api))
+    say("check engine", lambda: steps.check_engine(stack))
     say("complete", lambda: steps.complete(api))
     say("stream", lambda: steps.stream(door))
     say("logs", lambda: steps.logs(stack))
     say("batch", lambda: steps.batch(stack))
-    say("delete", lambda: "deleted; kept: " + ", ".join(stack.delete()))
-    say("sam deploy again", lambda: stack.deploy(**parameters))
-    say("health", lambda: steps.health(Caller(stack, stack.outputs()["ApiUrl"], KEY)))
+    say("rotate a key", lambda: steps.rotate(stack, secret, KEY, NEW_KEY))
+    versions = stack.versions()
+    with another_model(stack) as changed:
+        other = {**parameters, "ServedModelName": images.NAME, "Multimodal": "true"}
+        say("another model", lambda: changed.deploy(Release="2", **other))
+        api = Caller(stack, outputs["ApiUrl"], NEW_KEY)
+        say("versions", lambda: steps.released(versions, stack))
+        say("its answer", lambda: steps.model(api, images.NAME))
+        say("images", lambda: images.render(api))
+    say("delete", lambda: "kept: " + ", ".join(stack.delete()))
+    say("sam deploy again", lambda: stack.deploy(Release="3", **parameters))
+    say("health", lambda: steps.health(Caller(stack, stack.outputs()["ApiUrl"], NEW_KEY)))
+    print("the rehearsal held")
+
+
+@contextmanager
+def another_model(stack: Stack) -> Iterator[Stack]:
+    """The same stack with a build that holds another model, packed as `make build` does."""
+    folder = CACHE / "changed"  # as deep as .aws-sam/build, since the template's paths are relative
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(BUILT.parent, folder)
+    packed = folder / "ModelLayer/model"
+    shutil.rmtree(packed)
+    source = images.make_model(CACHE / "pictures")
+    subprocess.run([sys.executable, "-m", "renderlayer.cli", "pack", str(source), "-o", str(packed)], check=True)
+    try:
+        yield replace(stack, template=folder / BUILT.name)
+    finally:
+        shutil.rmtree(folder)
 
 
 def say(title: str, step: Callable[[], str | None]) -> None:

@@ -12,7 +12,7 @@ from renderlayer.errors import ConfigurationError
 
 QUESTION = {"messages": [{"role": "user", "content": "What is the capital of France? Answer in one sentence."}]}
 GREEDY = {**QUESTION, "temperature": 0, "max_tokens": 16}
-BATCH_SECONDS = 300
+BATCH_SECONDS, ROTATION_SECONDS = 300, 180
 
 
 def check(said: Any, wanted: Any, what: str) -> None:
@@ -100,3 +100,50 @@ def logs(stack: Stack) -> str:
         raise ConfigurationError("the streaming function left no log line")
     metrics = json.loads(lines[-1])["_aws"]["CloudWatchMetrics"][0]["Metrics"]
     return f"the streaming function logged {len(lines)} requests with {len(metrics)} metrics each"
+
+
+def rotate(stack: Stack, secret: str, old: str, new: str) -> str:
+    """Another key counts within seconds, and the old one ends within minutes, without a deployment."""
+    client, url = stack.cloud.client("secretsmanager"), stack.outputs()["ApiUrl"]
+    client.put_secret_value(SecretId=secret, SecretString=f"{new},{old}")
+    first = _until(Caller(stack, url, new), 200)
+    check(Caller(stack, url, old).call("/v1/models").status_code, 200, "the old key beside the new one")
+    client.put_secret_value(SecretId=secret, SecretString=new)
+    last = _until(Caller(stack, url, old), 401)
+    check(Caller(stack, url, new).call("/v1/models").status_code, 200, "the new key alone")
+    return f"the new key counts after {first:.0f} s, the old one ends after {last:.0f} s"
+
+
+def _until(caller: Caller, status: int) -> float:
+    """Seconds until a key is answered so."""
+    began = time.monotonic()
+    while time.monotonic() - began < ROTATION_SECONDS:
+        if caller.call("/v1/models").status_code == status:
+            return time.monotonic() - began
+        time.sleep(1)
+    raise ConfigurationError(f"a key was not answered with {status} within {ROTATION_SECONDS} s")
+
+
+def check_engine(stack: Stack) -> str:
+    """The way to the engine, from inside."""
+    client, name = stack.cloud.client("lambda"), stack.functions()["CompleteFunction"]
+    answer = client.invoke(FunctionName=f"{name}:live", Payload=b'{"check": "engine"}')
+    told = json.loads(answer["Payload"].read())
+    check(told.get("ok"), True, f"the way to the engine ({told})")
+    return f"{told['detail']} ({told['seconds']} s)"
+
+
+def released(before: dict[str, str], stack: Stack) -> str:
+    """Every function's alias must have moved."""
+    after = stack.versions()
+    for name, version in before.items():
+        if after[name] == version:
+            raise ConfigurationError(f"{name} still answers with version {version}")
+    return f"{len(after)} functions answer with new versions"
+
+
+def model(api: Caller, name: str) -> str:
+    """The stack must serve this model."""
+    served = api.json("/v1/models")["data"][0]["id"]
+    check(served, name, "/v1/models")
+    return f"/v1/models: {served}"
