@@ -107,7 +107,8 @@ build: $(INSTALLED) $(SAM) ## build functions and layers for AWS (MODEL=..., ARC
 	@$(BIN)/python layers/sizes.py .aws-sam/build
 
 deploy: $(SAM) ## deploy what was built as a new release (STACK=..., PARAMETERS="EngineUrl=... ...")
-	SAM_CLI_TELEMETRY=0 $(SAM) deploy --template .aws-sam/build/template.yaml $(if $(STACK),--stack-name $(STACK)) \
+	SAM_CLI_TELEMETRY=0 $(SAM) deploy --template .aws-sam/build/template.yaml --no-confirm-changeset \
+	  $(if $(STACK),--stack-name $(STACK)) \
 	  --parameter-overrides Release=$$(date +%s) $(PARAMETERS)
 
 rehearse: build ## deploy the build to an emulated AWS and use it from outside (PORT=4566, ENGINE_PORT=4567)

@@ -23,6 +23,7 @@ def main() -> None:
     _take_numbers_as_text()
     _join_actions_of_batches()
     _pass_over_metric_math()
+    _take_loopback_for_tls()
     routes.install()
     streams.install()
     required("ministack.app", "main")()
@@ -75,6 +76,16 @@ def _pass_over_metric_math() -> None:
 
     table["create"] = without_math(table["create"], 1)
     table["update"] = without_math(table["update"], 2)
+
+
+def _take_loopback_for_tls() -> None:
+    """Buckets refuse what comes without TLS, and the emulator serves plain HTTP on this machine."""
+    resolve = required("ministack.core.iam_evaluator", "_resolve_condition_key")
+
+    def resolved(key: str, context: Any) -> Any:
+        return "true" if key.lower() == "aws:securetransport" else resolve(key, context)
+
+    replace("ministack.core.iam_evaluator", "_resolve_condition_key", resolved)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from renderlayer.secrets.secret import engine_key
 from renderlayer.settings import Settings
@@ -42,12 +42,12 @@ def _checked(settings: Settings) -> tuple[bool, str, str]:
         token = key if isinstance(key, str) else key.texts()[0]
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         base = settings.engine_url.rstrip("/")
-        health = httpx.get(f"{base}/health", timeout=SECONDS)
-        models = httpx.get(f"{base}/v1/models", headers=headers, timeout=SECONDS)
-    except (httpx.HTTPError, ssl.SSLError) as error:
+        health = httpx2.get(f"{base}/health", timeout=SECONDS)
+        models = httpx2.get(f"{base}/v1/models", headers=headers, timeout=SECONDS)
+    except (httpx2.HTTPError, ssl.SSLError) as error:
         return False, "http", f"{type(error).__name__}; with https, EngineUrl must have the name of the certificate."
-    if health.status_code != httpx.codes.OK:
+    if health.status_code != httpx2.codes.OK:
         return False, "health", f"/health answers {health.status_code}."
-    if models.status_code == httpx.codes.UNAUTHORIZED:
+    if models.status_code == httpx2.codes.UNAUTHORIZED:
         return False, "key", "The engine does not take the key (EngineApiKeySecret, EngineApiKey)."
     return True, "done", "The engine answers."
