@@ -21,6 +21,9 @@ tools, one to four letters for each parameter that is not a plain string. What w
 text, a value that is too long to be held is streamed as the string or the JSON that it begins as. Strings, and
 arguments that are written as JSON, stream as they come. A chunk costs time in its own length and in what is held.
 
+What was said is in one of reasoning, content and calls, and the arguments of every call that was begun are one JSON
+object once `finish` has been called, cut off or not; docs/parsers.md says what may stand where.
+
 `assemble` applies what a message has and a stream cannot: the family's trimming of content when there are calls,
 None for what is absent. `parser.keeps_calls(conversation)` tells whether the calls belong into the answer
 (wire.md 6.5); `parser.reasoning_ended(prompt_token_ids, kwargs)` is what render puts into `reasoning_ended`
