@@ -146,8 +146,10 @@ class ObjectStoreConnector:
             return Embedding.read(as_bytes(self._store, address, stored, time.monotonic() + LOAD_SECONDS))
         except Gone:
             raise FailedDependency(f"The embedding of {mm_hash} is gone. Encode again.", "ec_transfer_params") from None
-        except (Flawed, SafetensorError, KeyError) as error:
-            raise BadRequest(f"The embedding cannot be read: {error}.", "ec_transfer_params") from None
+        except Flawed as error:
+            raise BadRequest(f"The embedding cannot be read: it {error}.", "ec_transfer_params") from None
+        except (SafetensorError, KeyError):
+            raise BadRequest("The embedding cannot be read: it is none.", "ec_transfer_params") from None
 
 
 def open_connector(model: PreTrainedModel, server: Server, options: Options) -> ObjectStoreConnector | None:

@@ -50,7 +50,8 @@ def read_item(text: str) -> Item:
         entries = msgpack.unpackb(data, ext_hook=_extension, strict_map_key=True)
         return {str(name): _field(entry) for name, entry in entries.items()}
     except (binascii.Error, msgpack.UnpackException, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise BadRequest(f"A multimodal item cannot be read: {type(error).__name__}: {error}") from None
+        kind = "base64" if isinstance(error, binascii.Error) else "an item in MessagePack"
+        raise BadRequest(f"A multimodal item cannot be read: it is not {kind}.") from None
 
 
 class _Raw(bytes):

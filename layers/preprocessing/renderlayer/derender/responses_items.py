@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pydantic import ValidationError
+
 from renderlayer.derender.blocks import Begin, Blocks
 from renderlayer.derender.event_sequence import Counts
 from renderlayer.errors import BadRequest
 from renderlayer.render.responses_tools import Origin
 from renderlayer.render.server import Server
+from renderlayer.wire.derender_dialects import CARRIED_ITEMS
 from renderlayer.wire.responses import ResponsesRequest
 
 Json = dict[str, Any]
@@ -92,21 +95,13 @@ def checked_output(output: list[Json], blocks: Blocks, repeat: bool) -> list[Jso
         BadRequest: they are not.
     """
     count = blocks.count if repeat else int(bool(blocks.kind))
-    fits = len(output) == count and all(_is_item(item) for item in output)
-    if not fits or (blocks.kind and _KINDS[output[-1]["type"]] != blocks.kind):
+    try:
+        CARRIED_ITEMS.validate_python(output)
+    except ValidationError:
+        count = -1
+    if len(output) != count or (blocks.kind and _KINDS[output[-1]["type"]] != blocks.kind):
         raise BadRequest("invalid stream_state: output does not fit what has been told")
     return output
-
-
-def _is_item(item: Json) -> bool:
-    kind = item.get("type")
-    if kind in TEXT_FIELDS:
-        return all(isinstance(item.get(key), str) for key in ("id", "call_id", "name", TEXT_FIELDS[kind]))
-    content = item.get("content")
-    if kind not in PART_TYPES or not isinstance(item.get("id"), str) or not isinstance(content, list):
-        return False
-    part = content[0] if len(content) == 1 and isinstance(content[0], dict) else {}
-    return isinstance(part.get("text"), str) and (kind == "reasoning" or isinstance(part.get("logprobs"), list))
 
 
 def response(

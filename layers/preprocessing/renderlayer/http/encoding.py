@@ -48,7 +48,7 @@ def decompressed(body: bytes, content_encoding: str, limit: int) -> bytes:
     try:
         plain = stream.decompress(body, limit + 1)
     except zlib.error as error:
-        raise BadRequest(f"The gzip body cannot be read: {error}") from error
+        raise BadRequest("The gzip body cannot be read: it is damaged") from error
     if len(plain) > limit:
         raise too_large(limit)
     if not stream.eof or stream.unused_data:

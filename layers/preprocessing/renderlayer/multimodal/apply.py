@@ -145,7 +145,7 @@ def _blamed(param: str, given: Kwargs) -> Iterator[None]:
     except Exception as error:
         if not given:
             raise
-        raise BadRequest(f"The media cannot be processed with these options: {error!r}", param) from error
+        raise BadRequest("The media cannot be processed with these options.", param) from error
 
 
 def not_multimodal(settings: Settings) -> BadRequest:

@@ -17,7 +17,7 @@ from renderlayer.multimodal.fetch.data_url import decode_base64
 from renderlayer.multimodal.intact import check_bounded
 from renderlayer.multimodal.picture import ImageIO, open_picture
 from renderlayer.multimodal.sampling import Source
-from renderlayer.multimodal.source import Clock
+from renderlayer.multimodal.source import Clock, damage
 from renderlayer.settings import Settings
 
 _FRAMES = 32  # of a JPEG list, unless the options say otherwise
@@ -259,8 +259,7 @@ def _decoded(data: bytes, form: str, indices: Sequence[int], settings: Settings)
 
 
 def _unloadable(error: Exception) -> BadRequest:
-    text = str(error) if type(error) is OSError else type(error).__name__
-    return BadRequest(f"Failed to load video: {text}")
+    return BadRequest(f"Failed to load video: {damage(error)}")
 
 
 def _upright(frame: Any) -> Any:

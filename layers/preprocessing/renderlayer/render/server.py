@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from renderlayer.bundle import MANIFEST, Model, open_model
-from renderlayer.errors import BadRequest, ConfigurationError, NotFound
+from renderlayer.errors import SHOWN_VALUE, BadRequest, ConfigurationError, NotFound
 from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
@@ -170,7 +170,9 @@ class Server:
     def check_name(self, name: str | None) -> None:
         """Refuse a model name that is not served; an absent or empty name is fine (wire.md 1.7)."""
         if name and name not in self.names:
-            raise NotFound(f"The model `{name}` does not exist. Valid aliases: {', '.join(self.names)}.", "model")
+            raise NotFound(
+                f"The model `{name[:SHOWN_VALUE]}` does not exist. Valid aliases: {', '.join(self.names)}.", "model"
+            )
 
     def check_media_kwargs(self, media_io_kwargs: Any, mm_processor_kwargs: Any) -> None:
         """Refuse media and processor options in requests unless the operator trusts them (wire.md 1.7)."""

@@ -8,12 +8,61 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from renderlayer.wire._base import Body, ListOf, parse
 from renderlayer.wire.derender import RESUME_LENGTH, GenerateChunk, GenerateResponse, NonNegative, TokenId
 from renderlayer.wire.messages import MessagesRequest
 from renderlayer.wire.responses import ResponsesRequest
+
+
+class _Carried(BaseModel):
+    """A part of an output item that comes back; what is not named here is repeated unread."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _Item(_Carried):
+    id: str
+
+
+class _Call(_Item):
+    call_id: str
+    name: str
+
+
+class _FunctionCall(_Call):
+    type: Literal["function_call"]
+    arguments: str
+
+
+class _CustomCall(_Call):
+    type: Literal["custom_tool_call"]
+    input: str
+
+
+class _Text(_Carried):
+    text: str
+
+
+class _OutputText(_Text):
+    logprobs: list[dict[str, Any]]
+
+
+class _Message(_Item):
+    type: Literal["message"]
+    content: Annotated[list[_OutputText], Field(min_length=1, max_length=1)]
+
+
+class _Reasoning(_Item):
+    type: Literal["reasoning"]
+    content: Annotated[list[_Text], Field(min_length=1, max_length=1)]
+
+
+CARRIED_ITEMS: TypeAdapter[list[Any]] = TypeAdapter(
+    ListOf[Annotated[_FunctionCall | _CustomCall | _Message | _Reasoning, Field(discriminator="type")]]
+)
+"""The output items of a Responses stream state."""
 
 
 class EventStreamState(Body):

@@ -17,6 +17,11 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # Networks that `is_global` may let pass although they lead elsewhere: 6to4, Teredo and NAT64 carry an IPv4 address.
 _TUNNELS = tuple(map(ipaddress.ip_network, ("2002::/16", "2001::/32", "64:ff9b::/96", "64:ff9b:1::/48")))
 
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All that is assigned of IPv6; the rest, such as the former site-local fec0::/10, may be routed at home."""
+# Special purposes that older versions of `ipaddress` do not know: the relays of 6to4, documentation.
+_SPECIAL = tuple(map(ipaddress.ip_network, ("192.88.99.0/24", "192.0.0.0/24", "3fff::/20")))
+
 
 def check_host(host: str, settings: Settings) -> None:
     """Refuse a host that is not on the allow-list, when there is one.
@@ -65,5 +70,9 @@ def _permitted(address: Address, networks: list[str]) -> bool:
     if any(address in ipaddress.ip_network(network, strict=False) for network in networks):
         return True
     if any(address in tunnel for tunnel in _TUNNELS):
+        return False
+    if isinstance(address, ipaddress.IPv6Address) and address not in _UNICAST:
+        return False
+    if any(address in network for network in _SPECIAL):
         return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import socket
+import ssl
 import time
 from contextlib import closing
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -18,6 +20,19 @@ _PAUSE = 0.1  # seconds before the second attempt; each further pause is four ti
 _REDIRECT = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT = frozenset({408, 429})
 _HEADERS = {"User-Agent": "renderlayer", "Accept": "*/*", "Accept-Encoding": "identity"}
+
+
+# What a client is told of a failure: the first that fits.
+_SENTENCES: tuple[tuple[type[Exception], str], ...] = (
+    (TimeoutError, "timed out"),
+    (socket.gaierror, "the name of the host does not resolve"),
+    (ssl.SSLError, "the host has no valid certificate, or does not speak TLS"),
+    (ConnectionRefusedError, "the host refuses the connection"),
+    (ConnectionError, "the connection broke"),
+    (http.client.IncompleteRead, "the answer is cut short"),
+    (http.client.HTTPException, "the answer is no HTTP"),
+    (Exception, "the host cannot be reached"),
+)
 
 
 class _Transient(Exception):
@@ -121,4 +136,4 @@ def _reason(error: Exception) -> str:
     """What the client may know of a failure: never an address."""
     if isinstance(error, _Transient):
         return str(error)
-    return "timed out" if isinstance(error, TimeoutError) else type(error).__name__
+    return next(text for kind, text in _SENTENCES if isinstance(error, kind))

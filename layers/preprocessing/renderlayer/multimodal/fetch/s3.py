@@ -34,8 +34,10 @@ def fetch(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> b
         return _read(answer["Body"], deadline, budget)
     except ClientError as error:
         raise unfetchable(str(error.response.get("Error", {}).get("Code", "error"))) from error
-    except (BotoCoreError, TimeoutError) as error:
-        raise unfetchable(type(error).__name__) from error
+    except TimeoutError as error:
+        raise unfetchable("timed out") from error
+    except BotoCoreError as error:
+        raise unfetchable("the object store cannot be reached") from error
 
 
 @lru_cache(maxsize=1)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from renderlayer.errors import BadRequest
+from renderlayer.errors import SHOWN_VALUE, BadRequest
 
 Format = dict[str, Any]
 
@@ -185,8 +185,10 @@ def read(text: str) -> Format:
         if "structures" in document:
             return _legacy(document)
         return completed(document["format"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _not_a_tag(f"{type(error).__name__}: {error}") from None
+    except (ValueError, RecursionError):
+        raise _not_a_tag("it is not JSON") from None
+    except (KeyError, TypeError, AttributeError):
+        raise _not_a_tag("a field is missing or of another type") from None
 
 
 def _legacy(document: dict[str, Any]) -> Format:
@@ -202,7 +204,7 @@ def completed(content: Any, depth: int = 0) -> Format:
     """
     kind = content.get("type") if isinstance(content, dict) else None
     if not isinstance(kind, str) or kind not in _FIELDS:
-        raise _not_a_tag(f"unknown format {kind!r}")
+        raise _not_a_tag(f"unknown format {str(kind)[:SHOWN_VALUE]!r}")
     if depth > _MAX_DEPTH:
         raise _not_a_tag(f"more than {_MAX_DEPTH} formats inside each other")
     out: Format = {"type": kind}

@@ -70,3 +70,5 @@ def _schema(given: Any) -> Any:
         return json.loads(given)
     except ValueError as error:
         raise BadRequest(f"structured_outputs.json is not JSON: {error}", "structured_outputs") from None
+    except RecursionError:
+        raise BadRequest("structured_outputs.json is nested too deeply", "structured_outputs") from None
