@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from renderlayer import multimodal
@@ -42,6 +44,39 @@ def test_answers_are_the_references(shared: Path, name: str) -> None:
         assert difference(case, *answer(server, case["request"])) is None, case["name"]
         compared += 1
     assert compared
+
+
+@pytest.mark.parametrize("name", ["fam-qwen2-audio", "fam-qwen2.5-omni", "fam-qwen3-omni"])
+def test_sound_is_near_the_references(shared: Path, name: str) -> None:
+    """Tokens, ranges and shapes are equal; values differ by as much as the processors that computed them."""
+    server, compared = opened(shared, name), 0
+    for case in recorded(shared, name):
+        if "audio" not in {item.modality for item in media(case)}:
+            continue
+        status, got = answer(server, case["request"])
+        assert status == case["status"], case["name"]
+        if status != 200:
+            continue
+        assert got["token_ids"] == case["response"]["token_ids"], case["name"]
+        wide, narrow = case["response"]["features"], got["features"]
+        assert wide["mm_placeholders"] == narrow["mm_placeholders"], case["name"]
+        if wide["kwargs_data"] is not None:
+            sounds = (comparable(each)["features"]["kwargs_data"]["audio"] for each in (case["response"], got))
+            for theirs, ours in zip(*sounds, strict=True):
+                assert theirs.keys() == ours.keys()
+                for field in theirs:
+                    assert distance(theirs[field]["data"], ours[field]["data"]) < 0.02, (case["name"], field)
+                    compared += 1
+    assert compared
+
+
+def distance(theirs: Any, ours: Any) -> float:
+    """The largest difference of two tensors' values."""
+    assert theirs[:2] == ours[:2]
+    if theirs[0] != "bfloat16":
+        return 0.0 if theirs == ours else math.inf
+    values = [(np.frombuffer(each[2].data, "<u2").astype(np.uint32) << 16).view(np.float32) for each in (theirs, ours)]
+    return float(np.abs(values[0] - values[1]).max())
 
 
 def opened(shared: Path, name: str) -> Server:

@@ -20,7 +20,7 @@ _SIZE = {"shortest_edge": 128 * 28 * 28, "longest_edge": 28 * 28 * 768}
 class Qwen2VL(QwenVL):
     """Qwen2-VL: a run of pads a video."""
 
-    modalities = ("image", "video")
+    modalities: tuple[str, ...] = ("image", "video")
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
