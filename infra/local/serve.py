@@ -13,10 +13,11 @@ from renderlayer.bundle import open_model
 from renderlayer.http.advice import advise
 from renderlayer.http.auth import Keys
 from renderlayer.http.contain import Contain
+from renderlayer.http.cors import with_cors
 from renderlayer.http.logs import AccessLog, configure_logs
 from renderlayer.http.metrics import Metrics
 from renderlayer.http.page import PageMiddleware
-from renderlayer.http.serve import run
+from renderlayer.http.serve import run, tls_of
 from renderlayer.settings import PREFIX, Settings
 
 
@@ -46,11 +47,12 @@ def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
         keys = Keys.of(settings)
         page = PageMiddleware(gateway, open_model(settings).vocabulary, keys)
         run(
-            AccessLog(Metrics(Contain(page), keys)),
+            AccessLog(with_cors(Metrics(Contain(page), keys), settings.allowed_origins)),
             arguments.host,
             arguments.port,
             doing,
             send_timeout=settings.send_timeout,
+            tls=tls_of(arguments),
         )
     finally:
         gateway.close()

@@ -143,6 +143,7 @@ class Settings:
 
     api_key: list[str] = _row([], "keys that callers must present; none: open", "list")
     api_key_secret: str = _row("", "ARN of the secret that holds such keys, read again every minute")
+    allowed_origins: list[str] = _row([], "origins of pages that may call a server (CORS), or *; none: none", "list")
     root_path: str = _row("", "path prefix, such as an API Gateway stage")
     enable_request_id_headers: bool = _row(False, "answer with X-Request-Id", "flag")
     max_body_bytes: int = _row(32 << 20, "largest request body in bytes", "int", least=1)

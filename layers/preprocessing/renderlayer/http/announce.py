@@ -35,7 +35,8 @@ class AnnouncingServer(uvicorn.Server):
         if self.started:
             port = self.servers[0].sockets[0].getsockname()[1]
             host = f"[{self.config.host}]" if ":" in self.config.host else self.config.host
-            print(f"renderlayer is {self._doing} on http://{host}:{port}", flush=True)
+            scheme = "https" if self.config.is_ssl else "http"
+            print(f"renderlayer is {self._doing} on {scheme}://{host}:{port}", flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self._stopping is not None:

@@ -6,7 +6,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -47,6 +47,21 @@ def add_address(parser: argparse.ArgumentParser) -> None:
     to.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     to.add_argument("--port", type=port_number, default=8000, help="port; 0 takes a free one (default: %(default)s)")
 
+    to.add_argument("--ssl-certfile", metavar="FILE", help="certificate chain; serves HTTPS")
+    to.add_argument("--ssl-keyfile", metavar="FILE", help="its private key (default: in the file of the certificate)")
+
+
+def tls_of(arguments: argparse.Namespace) -> dict[str, str]:
+    """The options of HTTPS that were given.
+
+    Raises:
+        ConfigurationError: a key without a certificate.
+    """
+    given = {name: getattr(arguments, name) for name in ("ssl_certfile", "ssl_keyfile")}
+    if given["ssl_keyfile"] and not given["ssl_certfile"]:
+        raise ConfigurationError("--ssl-keyfile needs --ssl-certfile")
+    return {name: value for name, value in given.items() if value}
+
 
 def port_number(text: str) -> int:
     """A port of the command line."""
@@ -69,6 +84,7 @@ def main(arguments: argparse.Namespace) -> None:
     from renderlayer.http.app import create_app
     from renderlayer.http.bodies import Bodies
     from renderlayer.http.contain import Contain
+    from renderlayer.http.cors import with_cors
     from renderlayer.http.logs import AccessLog, configure_logs
     from renderlayer.http.metrics import Metrics
     from renderlayer.http.prefix import UnderPrefix
@@ -90,11 +106,14 @@ def main(arguments: argparse.Namespace) -> None:
 
         served = PageMiddleware(app, app.state.server.model.vocabulary, app.keys)
     run(
-        AccessLog(Metrics(Contain(UnderPrefix(served, settings.root_path)), app.keys)),
+        AccessLog(
+            with_cors(Metrics(Contain(UnderPrefix(served, settings.root_path)), app.keys), settings.allowed_origins)
+        ),
         arguments.host,
         arguments.port,
         f"serving {settings.model}",
         send_timeout=settings.send_timeout,
+        tls=tls_of(arguments),
     )
 
 
@@ -105,11 +124,13 @@ def run(
     doing: str,
     stopping: Callable[[], None] | None = None,
     send_timeout: float = SEND_TIMEOUT,
+    tls: Mapping[str, str] | None = None,
 ) -> None:
     """Serve `app` and print one line once it answers; returns after a graceful stop.
 
     Args:
         send_timeout: seconds after which a client that takes nothing of its answer is cut off; 0: never.
+        tls: uvicorn's options for HTTPS; none: plain HTTP.
         stopping: called once the server was told to stop, before it waits for the requests under way.
 
     Raises:
@@ -134,7 +155,13 @@ def run(
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=LARGEST_HEADERS,
+        ssl_keyfile=(tls or {}).get("ssl_keyfile"),
+        ssl_certfile=(tls or {}).get("ssl_certfile"),
     )
+    try:
+        config.load()
+    except OSError as error:  # of which ssl.SSLError is one
+        raise ConfigurationError(f"--ssl-certfile and --ssl-keyfile: {error.strerror or error}") from error
     AnnouncingServer(config, doing, stopping).run()
 
 
