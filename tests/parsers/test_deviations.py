@@ -57,7 +57,7 @@ CASES = {
     ),
     "GigaChat's call ends where its JSON ends": (
         ("gigachat3", None, f"<|function_call|>{WEATHER}\nDone."),
-        (None, "Done.", ["get_weather"]),
+        (None, "\nDone.", ["get_weather"]),
     ),
     "Phi's content before the calls is kept": (
         ("phi4_mini_json", None, f"Let me check.\nfunctools[{WEATHER}]"),

@@ -178,19 +178,22 @@ class RegionMachine(ToolMachine):
         return position
 
     def between(self) -> bool:
-        """Phase: after a call."""
+        """Phase: after a call. White space waits for what follows it, to which it belongs if that is text."""
         text, match = self.text, _BETWEEN.match(self.text, self.position)
-        self.position = position = match.end() if match else self.position
+        if match:
+            self.position += len(match.group().rstrip())
+        position = match.end() if match else self.position
+        self.position = max(self.position, position - HOLD_LIMIT)
         ended = self.region.ends.at(text, position)
         if ended:
-            self.position += len(ended)
+            self.position = position + len(ended)
             if ended in self.region.closers:
                 self.phase, self.inside = "content", False
             return True
         if position == len(text):
             return False
         if self.region.ends.may_begin(text, position) or self.region.starts.may_begin(text, position):
-            self.position = len(text) if self.final else position
+            self.position = len(text) if self.final else self.position
             return False
         again = self.region.starts.at(text, position) or self.call_start.match(text, position)
         self.phase = "opening" if again else "loose" if self.region.closers else "content"
