@@ -72,10 +72,12 @@ def part_text(part: Any, param: str | None = None) -> str | None:
         if not isinstance(text, str):
             raise BadRequest(f"A content part of type '{kind}' must have a string under '{TEXT_KEYS[kind]}'.")
         return text
+    if kind == TOOL_REFERENCE:
+        return None
     from renderlayer import multimodal
 
     named = isinstance(kind, str) or kind is None
-    if not named or (kind != TOOL_REFERENCE and multimodal.modality_of(part) is None):
+    if not named or multimodal.modality_of(part) is None:
         raise BadRequest(
             f"Unsupported chat content part type: {str(kind)[:100]!r}. Supported types: "
             f"{', '.join(sorted([*TEXT_KEYS, TOOL_REFERENCE, *multimodal.PART_TYPES]))}.",

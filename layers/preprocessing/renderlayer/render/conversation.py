@@ -134,11 +134,12 @@ class _Reader:
         if text is not None:
             known = ("type", TEXT_KEYS[kind])
             return {"type": "text", "text": text, **{name: value for name, value in part.items() if name not in known}}
+        if kind == TOOL_REFERENCE:
+            return {"type": TOOL_REFERENCE, "name": part.get("name")}
         from renderlayer import multimodal
 
         modality = multimodal.modality_of(part)
-        if modality is None:
-            return {"type": TOOL_REFERENCE, "name": part.get("name")}
+        assert modality is not None
         if self.dialect.typed_media:
             check_media_part(part)
         uuid = part.get("uuid")
