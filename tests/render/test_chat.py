@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from renderlayer.errors import BadRequest, NotFound, RenderLayerError, ValidationFailed
 from renderlayer.render.chat import render_chat
 from renderlayer.render.server import Server
+from renderlayer.settings import Settings
 from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from tests.models import open_server
 
 HELLO = [{"role": "user", "content": "Hello world"}]
 TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}
@@ -395,3 +398,11 @@ def test_constraints_of_old_are_refused_by_name(name: str) -> None:
         chat(**{name: "x"})
     assert caught.value.param == name
     assert chat(**{name: None}).structured_outputs is None
+
+
+def test_what_a_closed_turn_thought_says_nothing_of_the_next(model_folder: Path) -> None:
+    server = open_server(model_folder, Settings(reasoning_parser="qwen3"))
+    turns = [{"role": "user", "content": "x"}, {"role": "assistant", "content": "<think>a</think>b"}]
+
+    assert render_chat(chat(messages=turns, add_generation_prompt=False), server)["reasoning_ended"] is False
+    assert render_chat(chat(messages=turns, reasoning_effort="none"), server)["reasoning_ended"] is True

@@ -24,6 +24,7 @@ _TURNS = (
     "<seed:eos>",
     "<｜end▁of▁sentence｜>",
     "<|im_start|>",
+    "<|im_end|>",
     "<|start_header_id|>",
     "<|header_start|>",
     "<｜User｜>",
