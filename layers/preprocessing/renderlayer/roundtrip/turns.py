@@ -49,9 +49,9 @@ class Turn:
     kwargs: Json
 
 
-def message(said: Said, kimi_ids: bool) -> Json:
-    """The turn as a message of a request."""
-    found: Json = {"role": "assistant", "content": said.content or None}
+def message(said: Said, kimi_ids: bool, silence: str | None = None) -> Json:
+    """The turn as a message of a request; `silence` is its content when it says nothing."""
+    found: Json = {"role": "assistant", "content": said.content or silence}
     if said.reasoning:
         found["reasoning"] = said.reasoning
     if said.calls:
@@ -90,7 +90,7 @@ class Writer:
             if turns:
                 return self._after_thought(turns[0])
         try:
-            self._render([USER, message(said, self._kimi_ids)], {}, generate=False)
+            self._render([USER, message(said, *self._form)], {}, generate=False)
         except RenderLayerError as error:
             return error.message.splitlines()[0][:_SHOWN]
         return "the history does not go on where the prompt ends"
@@ -125,7 +125,7 @@ class Writer:
     def history(self, said: Said, kwargs: Json) -> str:
         """The conversation that ends with the turn; "" where the template refuses it."""
         try:
-            return self._render([USER, message(said, self._kimi_ids)], kwargs, generate=False)
+            return self._render([USER, message(said, *self._form)], kwargs, generate=False)
         except RenderLayerError:
             return ""
 
@@ -197,17 +197,15 @@ class Writer:
         return self.history(Said("", content="omega"), {}).rpartition("omega")[2].strip()
 
     @cached_property
-    def _kimi_ids(self) -> bool:
-        """Whether calls are named by their ids alone, as Kimi's are."""
+    def _form(self) -> tuple[bool, str | None]:
+        """Whether calls are named by their ids alone, as Kimi's are; and what stands for no content."""
         said = Said("", calls=(("ping", {}),))
-        for kimi in (False, True):
-            try:
-                full = self._render([USER, message(said, kimi)], {}, generate=False)
-            except RenderLayerError:
-                continue
-            if "ping" in full.rpartition(USER["content"])[2]:
-                return kimi
-        return False
+        for kimi, silence in ((False, None), (True, None), (False, "")):
+            with suppress(RenderLayerError):
+                full = self._render([USER, message(said, kimi, silence)], {}, generate=False)
+                if "ping" in full.rpartition(USER["content"])[2]:
+                    return kimi, silence
+        return False, None
 
     def _prompt(self, kwargs: Json) -> str:
         key = str(kwargs)
