@@ -237,7 +237,7 @@ class Settings:
 
 
 def table() -> Sequence[tuple[str, str, str, str]]:
-    """Rows (variable, flag, default, meaning), as the README and `renderlayer settings` show them."""
+    """Rows (variable, flag, default, meaning), as docs/settings.md and `renderlayer settings` show them."""
     defaults = Settings()
     return [
         (
