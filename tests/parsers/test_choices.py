@@ -209,6 +209,9 @@ def test_other_ways_to_write_a_call(tool: str, text: str) -> None:
     [
         ("hermes", '<tool_call>\n{"name": "search", "arg\n</tool_call>'),
         ("hermes", "The tag <tool_call> opens a call."),
+        ("qwen3_coder", "The tag <tool_call> opens a call, <function=search> names it."),
+        ("minimax_m2", 'The tag <minimax:tool_call> opens calls, <invoke name="search"> names one.'),
+        ("glm45", "The tag <tool_call> opens a call."),
         ("llama3_json", 'Let me check. {"name": "search", "parameters": {}}'),
         ("pythonic", "[x(y)] is no call"),
         ("pythonic", "[1, 2, 3]"),
@@ -243,6 +246,7 @@ def test_what_is_no_call_is_content(tool: str, text: str) -> None:
         ("qwen3_coder", "<tool_call><function=search><parameter=q>\nPa", '{"q": "Pa"}'),
         ("qwen3_coder", "<tool_call><function=search><parameter=n>\n1", '{"n": 1}'),
         ("qwen3_coder", "<tool_call><function=search><parameter=n>\nx", "{}"),
+        ("qwen3_coder", "<tool_call><function=search><parameter=n>\n1</parameter><parameter=q", '{"n": 1}'),
         ("gemma4", '<|tool_call>call:search{q:<|"|>Pa', '{"q": "Pa"}'),
         ("pythonic", "[search(q='Pa", '{"q": "Pa"}'),
         ("pythonic", "[search(n=1, q={'a': [1, ", '{"n": 1, "q": {"a": [1]}}'),

@@ -149,8 +149,8 @@ class JsonCallsMachine(RegionMachine):
     def _break_off(self) -> None:
         """Close arguments that do not go on as JSON. What was read of them and not given out is text."""
         self.out.arguments(self.given.closing())
-        if rest := self.given.pending.strip():
-            self.out.content(self.readable(rest))
+        if self.given.pending.strip():
+            self.out.content(self.readable(self.given.pending))
         self.given.reset()
         self.phase = "loose" if self.wrapped else "between"
 

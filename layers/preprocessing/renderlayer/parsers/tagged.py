@@ -62,6 +62,8 @@ class TaggedMachine(ValueMachine):
         position = start + len(opened)
         if opened != spec.call_opener:
             edge = spec.edges.pattern.search(text, position, stop)
+            if self._said(position, edge.start() if edge else min(stop, spec.landmarks.safe_end(text, position))):
+                return self.fail(position, outside)
             if not edge:
                 return self.wait(start, outside)
             if edge.group() in spec.closers:
@@ -76,8 +78,21 @@ class TaggedMachine(ValueMachine):
             return self.fail(position, outside)
         if not ended:
             return self.wait(start, outside)
+        belongs = ended.group() == spec.key_opener or ended.group() in spec.call_closers
+        member = spec.member_ends.pattern.search(text, ended.start() if belongs else ended.end(), stop)
+        if not member:
+            return self.wait(start, outside)
+        if member.group() in spec.starts.literals:
+            return self.fail(member.start(), outside)
         self.inside = self.inside or opened != spec.call_opener
         return self._begin_call(_attribute(text[position : ended.start()]), ended)
+
+    def _said(self, start: int, end: int) -> bool:
+        """Whether words stand there, and not only what stands around calls."""
+        gap = self.text[start:end]
+        for filler in sorted(self.spec.fillers, key=len, reverse=True):
+            gap = gap.replace(filler, "")
+        return _SAID.search(gap) is not None
 
     def _may_be_name(self, start: int, stop: int) -> bool:
         """Whether nothing but one word stands there, or the beginning of it and of what ends it."""
