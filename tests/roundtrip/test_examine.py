@@ -145,3 +145,13 @@ def test_a_template_that_refuses_tools_is_told(tmp_path: Path, capsys: pytest.Ca
 
     assert main(["pack", str(folder), "-o", str(tmp_path / "bundle")]) == 0
     assert "not made: the chat template refuses tools: no tools here" in capsys.readouterr().out
+
+
+def test_harmony_prompts_are_written_token_by_token(shared: Path) -> None:
+    report = examine(Server.open(Settings(model=str(shared / "models" / "tiny-gptoss"))))
+
+    assert report["tool_parser"] == "openai"
+    assert report["calls"]["back"] == report["calls"]["made"] > 50
+    assert report["content"]["back"] == report["content"]["made"]
+    assert report["streams"]["unlike"] == []
+    assert lost(report, "reasoning", "parser") == []

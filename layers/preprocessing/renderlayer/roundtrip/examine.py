@@ -9,6 +9,7 @@ from renderlayer.parsers import Parser, ParserNames, open_parser
 from renderlayer.render.server import Server
 from renderlayer.roundtrip.alternatives import Written, better
 from renderlayer.roundtrip.conversations import answers
+from renderlayer.roundtrip.harmony import HarmonyWriter
 from renderlayer.roundtrip.markup import markers, thought
 from renderlayer.roundtrip.reading import Sizes, Tokens, read, streamed
 from renderlayer.roundtrip.turns import Turn, Writer
@@ -96,6 +97,8 @@ def writer_for(server: Server, names: ParserNames, parser: Parser | None, prompt
             prompts[prompt] = server.model.tokenizer.encode(prompt)
         return parser is not None and parser.reasoning_ended(prompts[prompt], kwargs) is False
 
+    if server.model.facts.harmony:
+        return HarmonyWriter(server)
     return Writer(server, thinks, thought(names))
 
 

@@ -22,10 +22,12 @@ class Tokens:
     def __init__(self, turn: Turn, tools: list[Json], server: Server, prompts: dict[str, list[int]]) -> None:
         encode = server.model.tokenizer.encode
         if turn.prompt not in prompts:
-            prompts[turn.prompt] = encode(turn.prompt)
+            prompts[turn.prompt] = list(turn.prompt_ids) or encode(turn.prompt)
         self.prompt = prompts[turn.prompt]
         detokenizer = Detokenizer.after_prompt(server.model.vocabulary, False, self.prompt)
-        self.pieces: list[Piece] = [(token_id, detokenizer.push(token_id)) for token_id in encode(turn.text)]
+        self.pieces: list[Piece] = [
+            (token_id, detokenizer.push(token_id)) for token_id in turn.ids or encode(turn.text)
+        ]
         stop = server.model.vocabulary.added.get(turn.stop)
         if stop is not None:
             self.pieces.append((stop, ""))

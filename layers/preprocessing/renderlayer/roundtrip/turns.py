@@ -40,6 +40,7 @@ class Turn:
         stop: the stop token's text, or "".
         prompt: the prompt's text.
         kwargs: the template kwargs of the prompt.
+        ids, prompt_ids: token ids, of families whose prompts are no text.
     """
 
     said: Said
@@ -47,6 +48,8 @@ class Turn:
     stop: str
     prompt: str
     kwargs: Json
+    ids: Sequence[int] = ()
+    prompt_ids: Sequence[int] = ()
 
 
 def message(said: Said, kimi_ids: bool, silence: str | None = None) -> Json:

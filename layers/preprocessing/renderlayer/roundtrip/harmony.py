@@ -1,0 +1,52 @@
+"""Turns of gpt-oss, whose prompts are written token by token."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from renderlayer.errors import RenderLayerError
+from renderlayer.render.chat_prompt import MediaOptions
+from renderlayer.render.dialect import CHAT
+from renderlayer.render.prompt import TokenizeOptions
+from renderlayer.render.renderers.renderer import Talk
+from renderlayer.roundtrip.conversations import TOOLS, USER, Said
+from renderlayer.roundtrip.turns import Json, Turn, Writer, message
+
+
+class HarmonyWriter(Writer):
+    """Takes the turn out of the prompt that follows it: both prompts end with the header of an answer."""
+
+    def turn(self, said: Said) -> Turn | str:
+        try:
+            after = self._ids([USER, message(said, False)])
+        except RenderLayerError as error:
+            return error.message
+        before = self._before
+        start = len(before) - 1 - before[::-1].index(self._start)
+        ids = after[len(before) : len(after) - (len(before) - start)]
+        return Turn(said, self.server.model.tokenizer.decode(ids, False), "", "", {}, ids, before)
+
+    def history(self, said: Said, kwargs: Json) -> str:
+        return self.server.model.tokenizer.decode(self._ids([USER, message(said, False)]), False)
+
+    @cached_property
+    def tools(self) -> list[Json]:
+        return TOOLS
+
+    @cached_property
+    def stop(self) -> str:
+        return ""
+
+    @cached_property
+    def _start(self) -> int:
+        return self.server.model.vocabulary.added["<|start|>"]
+
+    @cached_property
+    def _before(self) -> list[int]:
+        return self._ids([USER])
+
+    def _ids(self, messages: list[Json]) -> list[int]:
+        renderer = self.server.renderer
+        assert renderer is not None
+        options = TokenizeOptions(add_special_tokens=False)
+        return renderer.prompt(Talk(messages, TOOLS, {}, options, MediaOptions(), None, False, CHAT)).token_ids
