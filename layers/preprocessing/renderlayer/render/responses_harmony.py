@@ -35,12 +35,12 @@ def conversation(request: ResponsesRequest) -> list[Json]:
     messages = list(turns(request.input))
     instructions = request.instructions
     if instructions is None and messages and messages[0]["role"] in _INSTRUCTING:
-        instructions = _joined(messages.pop(0).get("content"))
+        instructions = _flat(messages.pop(0).get("content"))
     return [*_instructions(instructions), *previous, *_converted(messages)]
 
 
 def _instructions(text: str | None) -> list[Json]:
-    return [{"role": "system", "content": text}] if text else []
+    return [] if text is None else [{"role": "system", "content": text}]
 
 
 def _converted(messages: list[Json]) -> Iterator[Json]:
@@ -111,6 +111,14 @@ def _texts(content: Any) -> list[str]:
 
 def _part_text(part: Any) -> Any:
     return part.get("text") if isinstance(part, dict) else part
+
+
+def _flat(content: Any) -> str | None:
+    """The content as one text; None where there is no text at all, which is no empty one."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else None
+    texts = [text for part in content if isinstance(text := _part_text(part), str)]
+    return "".join(texts) if texts else None
 
 
 def _joined(content: Any) -> str:
