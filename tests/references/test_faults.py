@@ -114,13 +114,23 @@ def test_places_that_are_not_allowed(place: Place, faulty: FaultyStore, faulty_s
 
 
 @pytest.mark.parametrize("method", ["HEAD", "GET"])
+def test_a_store_that_refuses_is_no_reason_to_try_again(
+    place: Place, faulty: FaultyStore, faulty_store: S3Store, method: str
+) -> None:
+    address = stored(faulty_store, place, DATA)
+    faulty.fail(method, status=403, code="AccessDenied")
+    (answer,) = ask(engine(place, faulty_store), request(address))
+    assert answer.status_code == 502 and "retry-after" not in answer.headers
+    assert "look at" in error_of(answer)["message"] or "set up wrongly" in error_of(answer)["message"]
+
+
+@pytest.mark.parametrize("method", ["HEAD", "GET"])
 @pytest.mark.parametrize(
     "fault",
     [
         {"status": 500},
         {"status": 503, "code": "SlowDown"},
         {"status": 400, "code": "ExpiredToken"},
-        {"status": 403, "code": "AccessDenied"},
     ],
     ids=lambda fault: fault.get("code", "500"),
 )

@@ -167,3 +167,31 @@ def test_configured_by_the_environment(store: S3Store, place: Place, monkeypatch
     scope = {"type": "http", "method": "POST", "path": f"/prefix{PATH}", "headers": []}
     asyncio.run(ResolveReferences(app)(scope, receive, send))
     assert b"YWJj" in b"".join(message.get("body", b"") for message in app.received)
+
+
+def test_every_occurrence_counts(store: S3Store, place: Place) -> None:
+    address = stored(store, place, os.urandom(300_000))
+    app = engine(place, store, reference_cache_bytes=1_000_000)
+    once, twice, often = ask(app, request(address), request(*[address] * 2), request(*[address] * 20))
+    assert (once.status_code, twice.status_code, often.status_code) == (200, 200, 413)
+
+
+def test_deep_nesting_is_the_clients_fault(store: S3Store, place: Place) -> None:
+    address = stored(store, place, b'{"token_ids": [1]}')
+    deep = b'{"request_ref": "%s", "x": %s}' % (str(address).encode(), b"[" * 100_000 + b"]" * 100_000)
+    (answer,) = ask(engine(place, store), deep)
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"token_ids": [1}', b'{"a"', b"[1]", b'{"request_ref": "s3://x"}', b'{"' * 99_999]
+)
+def test_claims_of_broken_json_are_refused(store: S3Store, place: Place, content: bytes) -> None:
+    (answer,) = ask(engine(place, store), {"request_ref": str(stored(store, place, content))})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "request_ref")
+
+
+def test_bodies_with_references_have_a_largest_size(store: S3Store, place: Place) -> None:
+    app, address, note = engine(place, store, max_body_bytes=5000), stored(store, place, b"data"), "x" * 5000
+    fits, large, without = ask(app, request(address), request(address, note=note), request("QUJD", note=note))
+    assert (fits.status_code, large.status_code, without.status_code) == (200, 413, 200)

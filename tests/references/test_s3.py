@@ -92,7 +92,7 @@ def every_call(store: S3Store, address: Address) -> Iterator[Any]:
 
 @pytest.mark.parametrize(
     ("status", "code"),
-    [(500, "InternalError"), (503, "SlowDown"), (400, "ExpiredToken"), (403, "AccessDenied")],
+    [(500, "InternalError"), (503, "SlowDown"), (400, "ExpiredToken")],
 )
 def test_a_store_that_fails(
     faulty: FaultyStore, faulty_store: S3Store, address: Address, status: int, code: str

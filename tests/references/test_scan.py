@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from renderlayer.errors import BadRequest
 from renderlayer.references.scan import Found, mentioned, references
 
 ONE = "s3://bucket/references/f/one"
@@ -101,3 +102,22 @@ def test_a_mention_is_found_across_chunks(size: int) -> None:
 def test_found_spans_are_the_text_between_the_quotation_marks() -> None:
     body = b'{"request_ref" : "s3:\\/\\/b"}'
     assert references(body) == [Found("request_ref", "s3://b", 18, 26)]
+
+
+def test_entries_behind_containers_are_found() -> None:
+    body = {"features": {"kwargs_data": {"image": [[], ONE, {"a": [ONE, {}]}, None, TWO, [[TWO]], ""]}}, "x": [ONE]}
+    for style in range(3):
+        found = references(written(body, style))
+        assert [(entry.path, entry.text) for entry in found] == [
+            ("features.kwargs_data.image[1]", ONE),
+            ("features.kwargs_data.image[4]", TWO),
+        ]
+
+
+@pytest.mark.parametrize("part", ["[],", '"",', "{},", '"a":"b",'])
+@pytest.mark.parametrize(
+    "before", ["[", '{"features":{"kwargs_data":{"image":[', '{"features":{"kwargs_data":{"image":[[']
+)
+def test_bodies_of_too_many_parts_are_refused(before: str, part: str) -> None:
+    with pytest.raises(BadRequest, match="too many parts"):
+        references((before + part * 1_000_001).encode())

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -155,3 +156,30 @@ def test_a_store_that_never_takes_it(place: Place, faulty: FaultyStore, faulty_s
     with pytest.raises(Unavailable, match="could not be stored"):
         Shelf(faulty_store, place, "model", 2).keep(work.content())
     assert work.count == 1
+
+
+class WithoutDigests(S3Store):
+    """A store of another make, which computes none."""
+
+    reads = 0
+
+    def describe(self, address: Address) -> Any:
+        found = super().describe(address)
+        return found and replace(found, sha256=None)
+
+    def read(self, address: Address, stored: Any) -> Any:
+        self.reads += 1
+        return super().read(address, stored)
+
+
+def test_changed_bytes_are_healed_where_the_store_has_no_digest(
+    store: S3Store, place: Place, address: Address, s3: Any
+) -> None:
+    without = WithoutDigests(**store._arguments)
+    shelf, work = Shelf(without, place, "model", 2), Work()
+    assert shelf.keep(work.content()) == shelf.keep(work.content()) == address
+    assert (work.count, without.reads) == (1, 1)
+    metadata = s3.head_object(Bucket=address.bucket, Key=address.key)["Metadata"]
+    s3.put_object(Bucket=address.bucket, Key=address.key, Body=DATA[:-1] + b"?", Metadata=metadata)
+    assert shelf.keep(work.content()) == address
+    assert (work.count, content_of(s3, address)) == (2, DATA)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
-from renderlayer.errors import RenderLayerError
+from renderlayer.errors import PayloadTooLarge, RenderLayerError
 from renderlayer.references.address import allowed_places
 from renderlayer.references.resolve import Resolver
 from renderlayer.references.s3 import S3Store
@@ -52,6 +52,7 @@ class ResolveReferences:
         settings = settings or Settings.from_environment()
         self._app = app
         self._keys = [key.encode() for key in (*settings.api_key, os.environ.get(ENGINE_KEY, "")) if key]
+        self._most = settings.max_body_bytes
         self._resolver = Resolver(
             store or S3Store(),
             allowed_places(settings),
@@ -78,6 +79,8 @@ class ResolveReferences:
         chunks = [message.get("body", b"") for message in messages]
         resolved = None
         if messages[-1]["type"] == "http.request" and mentioned(chunks):
+            if sum(map(len, chunks)) > self._most:
+                raise PayloadTooLarge(f"A body with references may have {self._most} bytes (setting max_body_bytes).")
             resolved = await self._resolver.resolve(b"".join(chunks))
         if resolved is None:
             return scope, _Body(messages, receive)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from renderlayer.errors import BadRequest, FailedDependency, Unavailable
+from renderlayer.errors import BadGateway, BadRequest, FailedDependency, PayloadTooLarge, Unavailable
 from renderlayer.references.address import Address, Place
 from renderlayer.references.cache import Cache, Lease
 from renderlayer.references.fetch import Flawed, Pieces, as_base64, as_bytes, base64_size, describe
@@ -84,17 +84,18 @@ class Resolver:
             metrics().took(time.monotonic() - began)
 
     async def _resolved(self, body: bytes) -> Resolved | None:
-        found = references(body)
+        found = await self._scanned(body)
         claim = next((entry for entry in found if entry.path == REQUEST), None)
         if claim is not None:
             body = await self._claimed(body, claim.text)
-            found = references(body)
+            found = await self._scanned(body)
         if not found and claim is None:
             return None
         addresses = [self._address(entry.text, entry.path) for entry in found]
         items = {address: entry.path for address, entry in reversed(list(zip(addresses, found, strict=True)))}
         lease = await self._leased(items)
         try:
+            self._check_sum(lease, addresses)
             pieces = {address: await self._arrived(lease, address, path) for address, path in items.items()}
         except BaseException:
             lease.release()
@@ -108,16 +109,30 @@ class Resolver:
         """
         try:
             others = {key: value for key, value in json.loads(body).items() if key != REQUEST}
-        except ValueError:
+        except (ValueError, RecursionError):
             raise BadRequest("A body with a request_ref must be JSON.") from None
         address = self._address(text, REQUEST)
         stored = (await self._described({address: REQUEST}))[address]
+        if stored.size > self._cache.limit:
+            raise self._too_large()
         with _named(REQUEST):
             content = await self._in_thread(as_bytes, address, stored)
         metrics().resolved("fetched", len(content))
-        if not content.startswith(b'{"') or any(entry.path == REQUEST for entry in references(content)):
+        loop = asyncio.get_running_loop()
+        if not await loop.run_in_executor(self._pool, _is_request, content):
             raise BadRequest("A request_ref must lead to a generate request.", REQUEST)
         return content[:-1] + b"," + json.dumps(others).encode()[1:] if others else content
+
+    async def _scanned(self, body: bytes) -> list[Found]:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, references, body)
+
+    def _check_sum(self, lease: Lease, addresses: Sequence[Address]) -> None:
+        """An object that occurs often is one in memory, and as many in the body that the engine gets."""
+        if sum(lease.entries[address].size for address in addresses) > self._cache.limit:
+            raise self._too_large()
+
+    def _too_large(self) -> PayloadTooLarge:
+        return PayloadTooLarge(f"References of one request may have {self._cache.limit} bytes in base64 together.")
 
     def _address(self, text: str, path: str) -> Address:
         with _named(path):
@@ -181,6 +196,15 @@ class Resolver:
         return pieces
 
 
+def _is_request(content: bytes) -> bool:
+    """Whether a stored text is an object in JSON that is no claim check itself."""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return content.startswith(b'{"') and isinstance(value, dict) and REQUEST not in value
+
+
 def _segments(body: bytes, found: Sequence[Found], payloads: Sequence[Pieces]) -> list[bytes]:
     """The body with payloads where references were found."""
     segments: list[bytes] = []
@@ -205,6 +229,6 @@ def _named(path: str) -> Iterator[None]:
     except BadRequest as error:
         metrics().resolved("refused")
         raise BadRequest(error.message, path) from None
-    except Unavailable:
+    except (BadGateway, Unavailable):
         metrics().resolved("unavailable")
         raise

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from renderlayer.errors import Unavailable
+from renderlayer.errors import BadGateway, Unavailable
 from renderlayer.references.address import Address
 from renderlayer.references.store import Conflict, Gone, Stored
 
@@ -23,6 +23,10 @@ RETRY_AFTER = 2
 """Seconds after which a caller may try again when the store fails."""
 
 _MISSING = frozenset({"404", "NoSuchKey", "NotFound", "NoSuchUpload", "NoSuchVersion"})
+_DENIED = frozenset(
+    {"NoSuchBucket", "AccessDenied", "AllAccessDisabled", "InvalidAccessKeyId", "SignatureDoesNotMatch"}
+)
+_DENIED |= {"403", "Forbidden", "401", "PermanentRedirect", "InvalidBucketName"}
 _OTHER_VERSION = frozenset({"412", "PreconditionFailed"})
 _OTHER_WRITER = frozenset({"409", "ConditionalRequestConflict"})
 
@@ -151,6 +155,10 @@ def translated(address: Address) -> Iterator[None]:
         if code in _MISSING | _OTHER_VERSION:
             raise Gone from None
         logger.warning("the object store answered %s for bucket %s", code, address.bucket)
+        if code in _DENIED:
+            raise BadGateway(
+                f"The object store refuses this server ({code}): its bucket or role is set up wrongly."
+            ) from None
         raise Unavailable("The object store failed. Try again.", retry_after=RETRY_AFTER) from None
     except BotoCoreError as error:
         logger.warning("the object store failed with %s for bucket %s", type(error).__name__, address.bucket)

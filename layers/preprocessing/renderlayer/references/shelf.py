@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,12 +11,13 @@ from renderlayer.errors import Unavailable
 from renderlayer.references.address import Address, Place
 from renderlayer.references.flights import Flights
 from renderlayer.references.label import Label, flaw
-from renderlayer.references.store import ObjectStore, Stored
+from renderlayer.references.store import Gone, ObjectStore, Stored
 
 Data = bytes | bytearray
 
 _DAY = 86_400
 _ROUNDS = 3
+_REMEMBERED = 10_000  # versions of objects that were read and right
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Shelf:
         self._model = model
         self._old = days * _DAY / 2
         self._clock = clock
+        self._read: dict[tuple[Address, str], None] = {}
         self._flights: Flights[Address | Data] = Flights()
 
     def keep(self, content: Content, small: int = 0) -> Address | Data:
@@ -75,7 +78,7 @@ class Shelf:
         data: Data | None = None
         for _ in range(_ROUNDS):
             stored = self._store.describe(address)
-            sound = stored is not None and flaw(stored, address.fingerprint) is None
+            sound = stored is not None and self._is_sound(address, stored)
             if stored is not None and sound and stored.size > small and self._lasts(address, stored):
                 return address
             if data is None:
@@ -85,6 +88,25 @@ class Shelf:
             if self._put(address, data, content.length, None if sound else stored):
                 return address
         raise Unavailable("A payload could not be stored. Try again.")
+
+    def _is_sound(self, address: Address, stored: Stored) -> bool:
+        """Whether the object is what was written. Where the store has no digest of it, it is read, once a version."""
+        if flaw(stored, address.fingerprint) is not None:
+            return False
+        version = address, stored.etag
+        if stored.sha256 is None and version not in self._read:
+            label, digest = Label.read(stored.metadata), hashlib.sha256()
+            try:
+                for piece in self._store.read(address, stored):
+                    digest.update(piece)
+            except Gone:
+                return False
+            if label is None or digest.hexdigest() != label.sha256:
+                return False
+            self._read[version] = None
+            if len(self._read) > _REMEMBERED:
+                self._read.pop(next(iter(self._read)), None)
+        return True
 
     def _lasts(self, address: Address, stored: Stored) -> bool:
         """Whether the object is young enough, or could be renewed; False when it is gone meanwhile."""

@@ -66,10 +66,15 @@ def chat_kwargs(request: ChatCompletionRequest, server: Server) -> dict[str, Any
 
 
 def media_payload(request: ChatCompletionRequest, server: Server) -> MmPayload:
-    """What of the media is sent: the request's wish, its older alias, or the server's default."""
-    if request.mm_payload is not None:
-        return request.mm_payload
-    return "none" if request.return_mm_kwargs is False else cast("MmPayload", server.settings.mm_payload)
+    """What of the media is sent: the request's wish, its older alias, or the server's default.
+
+    The front door's engine need not have seen the media, so it gets them in any case.
+    """
+    default = cast("MmPayload", server.settings.mm_payload)
+    wish = request.mm_payload or ("none" if request.return_mm_kwargs is False else default)
+    if wish == "none" and server.is_front_door:
+        return "tensors" if default == "none" else default
+    return wish
 
 
 def _options(request: ChatCompletionRequest) -> TokenizeOptions:
