@@ -47,7 +47,7 @@ def max_output_tokens(
         raise BadRequest(f"Input length ({prompt_tokens}) exceeds model's maximum context length ({limit}).")
     if requested is None:
         requested = server.sampling_defaults.get("max_tokens")
-    if requested is not None and requested > limit and not server.model.facts.harmony:
+    if requested is not None and requested > limit and (param == "max_output_tokens" or not server.model.facts.harmony):
         raise BadRequest(
             f"{param}={requested} cannot be greater than max_model_len={limit}. Please request fewer output tokens.",
             param,

@@ -10,6 +10,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.wire._base import ListOf
 from renderlayer.wire._sampling import SamplingFields, check_number
 
+_KINDS = ("json", "regex", "choice")
 TokenId = Annotated[int, Field(ge=0)]
 
 
@@ -37,6 +38,11 @@ class CompletionRequest(SamplingFields):
             return data
         if data.get("logprob_token_ids"):
             _check_token_logprobs(data)
+        constraint = data.get("structured_outputs")
+        if isinstance(constraint, dict) and sum(constraint.get(kind) is not None for kind in _KINDS) > 1:
+            raise BadRequest(
+                f"You can only use one kind of constraints for structured outputs {_KINDS}.", "structured_outputs"
+            )
         check_number(data, "logprobs")
         logprobs = data.get("logprobs")
         if logprobs is not None and logprobs < 0 and logprobs != -1:
