@@ -86,10 +86,13 @@ def main(arguments: argparse.Namespace) -> None:
     from renderlayer.http.contain import Contain
     from renderlayer.http.cors import with_cors
     from renderlayer.http.logs import AccessLog, configure_logs
-    from renderlayer.http.metrics import Metrics
     from renderlayer.http.prefix import UnderPrefix
     from renderlayer.multimodal import refusals
 
+    try:
+        from renderlayer.http.metrics import Metrics
+    except ImportError as error:
+        raise ConfigurationError("Serving needs prometheus-client: pip install 'renderlayer[serve]'") from error
     exit_on_signals()
     settings = Settings.from_arguments(arguments)
     if settings.fast_tokenizer_after is None:
