@@ -350,3 +350,14 @@ def test_refusals_name_the_field(server: Server, body: Json, error: type[RenderL
     assert type(caught.value) is error
     assert caught.value.param == param
     assert caught.value.message
+
+
+def test_a_last_turn_that_the_template_rewrites_is_closed(tmp_path: Path) -> None:
+    turn = "[{{ m.role }}]{{ m.content | upper }}"
+    template = f"{{% for m in messages %}}{turn}{{% endfor %}}{{% if add_generation_prompt %}}>{{% endif %}}"
+    server = open_server(make_model_folder(tmp_path / "upper", template=template), Settings())
+    turns = [*HELLO, {"role": "assistant", "content": "one, two"}]
+
+    with remarks() as found:
+        assert prompt(server, messages=turns).endswith("[assistant]ONE, TWO>")
+    assert len(found) == 1

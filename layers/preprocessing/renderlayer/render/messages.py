@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+from renderlayer.errors import BadRequest
 from renderlayer.render.chat import prompt_length, render_chat
 from renderlayer.render.messages_request import chat_request, conversation_request
 from renderlayer.render.server import Server
+from renderlayer.wire._remarks import remark
+from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.messages import CountTokensRequest, MessagesRequest
+
+T = TypeVar("T")
 
 
 def render_messages(request: MessagesRequest, server: Server, header_id: str | None = None) -> dict[str, Any]:
@@ -24,7 +30,7 @@ def render_messages(request: MessagesRequest, server: Server, header_id: str | N
         BadRequest, NotFound, Unprocessable: as wire.md 1.7 lists them, in OpenAI's shape.
     """
     server.check_name(request.model)
-    return render_chat(chat_request(request, server), server, header_id)
+    return _continued_or_closed(chat_request(request, server), lambda chat: render_chat(chat, server, header_id))
 
 
 def count_message_tokens(request: CountTokensRequest, server: Server) -> dict[str, Any]:
@@ -37,4 +43,17 @@ def count_message_tokens(request: CountTokensRequest, server: Server) -> dict[st
         BadRequest, NotFound, Unprocessable: as `render_messages`.
     """
     server.check_name(request.model)
-    return {"input_tokens": prompt_length(conversation_request(request, server), server)}
+    chat = conversation_request(request, server)
+    return {"input_tokens": _continued_or_closed(chat, lambda chat: prompt_length(chat, server))}
+
+
+def _continued_or_closed(chat: ChatCompletionRequest, render: Callable[[ChatCompletionRequest], T]) -> T:
+    """Render; a last turn that the model's template does not let go on is closed, and another begun."""
+    try:
+        return render(chat)
+    except BadRequest as error:
+        if not chat.continue_final_message or "continue_final_message" not in error.message:
+            raise
+    chat.continue_final_message, chat.add_generation_prompt = False, True
+    remark("the last message could not be continued with this model's template")
+    return render(chat)
