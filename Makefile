@@ -30,7 +30,7 @@ SAM_VERSION := 1.170.0
 SAM ?= $(or $(shell command -v sam 2>/dev/null),.cache/sam/bin/sam)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-clients lint fmt parity differential bench build deploy rehearse wheel lock clean
+.PHONY: help setup run test test-all test-clients lint fmt parity differential bench soak build deploy rehearse wheel lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -100,6 +100,9 @@ bench: $(INSTALLED) ## what it costs: cold start, requests, streams, photos, ref
 	$(BIN)/python -m tests.bench.photos
 	$(BIN)/python -m tests.bench.references
 	$(BIN)/python -m tests.bench.batch
+
+soak: $(INSTALLED) ## 50,000 mixed requests by 200 clients on a server, and what became of its memory (REQUESTS=..., CLIENTS=...)
+	$(BIN)/python -m tests.hostile.soak $(or $(REQUESTS),50000) $(or $(CLIENTS),200)
 
 build: $(INSTALLED) $(SAM) ## build functions and layers for AWS (MODEL=..., ARCHITECTURE=x86_64|arm64, VIDEO=1)
 	MODEL="$${MODEL:-$$($(BIN)/python -m infra.generate fetch)}" SAM_CLI_TELEMETRY=0 $(SAM) build --parameter-overrides \

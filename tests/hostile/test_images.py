@@ -12,6 +12,7 @@ from renderlayer.settings import Settings
 from tests.hostile import images
 from tests.hostile.child import spent
 
+pytestmark = pytest.mark.long
 MOST_SECONDS = 1.0
 """Processor time of any header, however long; most take a twentieth of it."""
 MOST_BYTES_A_PIXEL = 20

@@ -5,6 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from renderlayer import multimodal
 from renderlayer.bundle import Model, open_bundle
 from renderlayer.errors import RenderLayerError
@@ -15,6 +17,7 @@ from tests.hostile import images
 from tests.hostile.child import spent
 from tests.multimodal.images import data_url
 
+pytestmark = pytest.mark.long
 BUDGET = 400 << 20
 LIBRARIES = 450 << 20
 """Bytes that the imports of the pixels' path and threads may take, torch among them."""

@@ -12,6 +12,7 @@ from renderlayer.bundle.engines.limited import LimitedEngine, analyse_limited
 from renderlayer.errors import BadRequest
 from tests.hostile.child import spent
 
+pytestmark = pytest.mark.long
 SECONDS = 0.4
 MEMORY = 128 << 20
 WORKER = 32 << 20
