@@ -166,8 +166,10 @@ class ReasoningFormat:
         """Whether the prompt's last turn leaves reasoning open (True) or has closed it (False); None: neither."""
         added = vocabulary.added
         opens = {added[marker] for marker in self.opens if marker in added}
-        closes = {added[marker] for marker in (*self.closes, *self.ends) if marker in added}
+        closes = {added[marker] for marker in self.closes if marker in added}
         turns = {added[marker] for marker in self.turns or _TURNS if marker in added}
+        if self.turns or turns.intersection(prompt_token_ids):
+            closes |= {added[marker] for marker in self.ends if marker in added}
         last = len(prompt_token_ids)
         for token_id in reversed(prompt_token_ids):
             if token_id in closes:
