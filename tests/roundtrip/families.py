@@ -56,7 +56,7 @@ def make_model(folder: Path) -> Model:
     named = {token for path in (SHARED / "templates").glob("*.jinja") for token in _SPECIAL.findall(path.read_text())}
     known = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     hunyuan = [f"<{slash}{word}:opensource>" for word in _SUFFIXED for slash in ("", "/")]
-    extra = [*sorted(named - known), *hunyuan, "]<]minimax[>["]
+    extra = [*sorted(named - known), *hunyuan, "]<]minimax[>[", "<seed:bos>", "<seed:eos>", "<sep>"]
     tokenizer.add_special_tokens([AddedToken(text, normalized=False, special=True) for text in extra])
     model = folder / "model"
     model.mkdir()

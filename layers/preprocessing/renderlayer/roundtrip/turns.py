@@ -87,7 +87,8 @@ class Writer:
         """The turn; where the template refuses it, or does not let it follow a prompt, the reason."""
         for way in (self._continued, self._rewritten, self._shortened):
             turns = [turn for kwargs in self.switches if (turn := way(said, kwargs))]
-            spoken = next((turn for turn in turns if self._is_spoken(turn)), None)
+            thought = next((turn for turn in turns if self._is_thought(turn)), None)
+            spoken = thought or next((turn for turn in turns if self._is_spoken(turn)), None)
             if spoken:
                 return spoken
             if turns:
@@ -98,11 +99,13 @@ class Writer:
             return error.message.splitlines()[0][:_SHOWN]
         return "the history does not go on where the prompt ends"
 
+    def _is_thought(self, turn: Turn) -> bool:
+        """Whether the reasoning is written."""
+        return bool(turn.said.reasoning) and turn.said.reasoning.strip() in turn.text
+
     def _is_spoken(self, turn: Turn) -> bool:
         """Whether what is no reasoning stands where the parser takes it for none."""
         said, closer = turn.said, self.thought[1]
-        if said.reasoning and said.reasoning.strip() in turn.text:
-            return True
         before = turn.text.partition(said.calls[0][0])[0] if said.calls else turn.text
         return closer in before or not self.thinks(turn.prompt, turn.kwargs)
 
