@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,7 @@ def main(arguments: argparse.Namespace) -> None:
     Raises:
         ConfigurationError: the settings or the model cannot work.
     """
+    _require_extra()
     from renderlayer.http.advice import advise
     from renderlayer.http.app import create_app
     from renderlayer.http.bodies import Bodies
@@ -118,6 +120,17 @@ def main(arguments: argparse.Namespace) -> None:
         send_timeout=settings.send_timeout,
         tls=tls_of(arguments),
     )
+
+
+def _require_extra() -> None:
+    """Tell in a sentence what the extra `serve` would have brought.
+
+    Raises:
+        ConfigurationError: some of it is not installed.
+    """
+    for name in ("uvicorn", "prometheus_client"):
+        if find_spec(name) is None:
+            raise ConfigurationError(f"Serving needs {name}: pip install 'renderlayer[serve]'")
 
 
 def run(
