@@ -27,10 +27,11 @@ CLIENTS := all llama-index
 PYTEST := $(BIN)/python -m pytest -n 2 --durations=10
 
 SAM_VERSION := 1.170.0
+CHECKOV_VERSION := 3.3.30
 SAM ?= $(or $(shell command -v sam 2>/dev/null),.cache/sam/bin/sam)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-clients lint fmt parity differential bench soak build deploy rehearse wheel lock clean
+.PHONY: help setup run test test-all test-clients lint fmt parity differential bench soak build deploy rehearse audit wheel lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -116,6 +117,14 @@ deploy: $(SAM) ## deploy what was built as a new release (STACK=..., PARAMETERS=
 
 rehearse: build ## deploy the build to an emulated AWS and use it from outside (PORT=4566, ENGINE_PORT=4567)
 	SAM=$(SAM) $(BIN)/python -m infra.rehearsal $(if $(PORT),--port $(PORT)) $(if $(ENGINE_PORT),--engine-port $(ENGINE_PORT))
+
+audit: .cache/checkov/bin/checkov ## checkov on both stacks; .checkov.yaml lists what is accepted, and why
+	.cache/checkov/bin/checkov --config-file .checkov.yaml
+
+.cache/checkov/bin/checkov:
+	@echo "installing checkov $(CHECKOV_VERSION) into .cache/checkov (minutes, once)"
+	@$(PYTHON) -m venv .cache/checkov
+	@.cache/checkov/bin/python -m pip install --quiet --disable-pip-version-check checkov==$(CHECKOV_VERSION)
 
 .cache/sam/bin/sam:
 	@echo "installing the AWS SAM CLI $(SAM_VERSION) into .cache/sam (a minute, once)"
