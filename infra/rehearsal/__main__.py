@@ -92,7 +92,7 @@ def rehearse(stack: Stack, engine: str) -> None:
 @contextmanager
 def another_model(stack: Stack) -> Iterator[Stack]:
     """The same stack with a build that holds another model, packed as `make build` does."""
-    folder = CACHE / "changed"  # as deep as .aws-sam/build, since the template's paths are relative
+    folder = BUILT.parents[1] / "changed"  # beside the build, since the paths of its template are relative
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(BUILT.parent, folder)
     packed = folder / "ModelLayer/model"
