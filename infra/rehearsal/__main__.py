@@ -98,7 +98,8 @@ def another_model(stack: Stack) -> Iterator[Stack]:
     packed = folder / "ModelLayer/model"
     shutil.rmtree(packed)
     source = images.make_model(CACHE / "pictures")
-    subprocess.run([sys.executable, "-m", "renderlayer.cli", "pack", str(source), "-o", str(packed)], check=True)
+    command = [sys.executable, "-m", "renderlayer.cli", "pack", str(source), "-o", str(packed)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     try:
         yield replace(stack, template=folder / BUILT.name)
     finally:

@@ -24,6 +24,7 @@ def main() -> None:
     _join_actions_of_batches()
     _pass_over_metric_math()
     _take_loopback_for_tls()
+    _transform_with_parameters()
     routes.install()
     streams.install()
     required("ministack.app", "main")()
@@ -86,6 +87,28 @@ def _take_loopback_for_tls() -> None:
         return "true" if key.lower() == "aws:securetransport" else resolve(key, context)
 
     replace("ministack.core.iam_evaluator", "_resolve_condition_key", resolved)
+
+
+def _transform_with_parameters() -> None:
+    """SAM's transform gets the values of a stack's parameters from AWS, and none from the emulator."""
+    module = "ministack.services.cloudformation.changesets"
+    values: dict[str, str] = {}
+    apply, transform = (
+        required(module, "_apply_transforms"),
+        required("samtranslator.translator.transform", "transform"),
+    )
+
+    def applied(template: Any, provided: Any = None, previous: Any = None) -> Any:
+        values.clear()
+        given = [row for row in provided or () if row.get("Value") is not None]
+        values.update({row["Key"]: row["Value"] for row in given})
+        return apply(template, provided, previous)
+
+    def transformed(template: Any, parameters: Any, *rest: Any) -> Any:
+        return transform(template, {**values, **parameters}, *rest)
+
+    replace(module, "_apply_transforms", applied)
+    replace("samtranslator.translator.transform", "transform", transformed)
 
 
 if __name__ == "__main__":
