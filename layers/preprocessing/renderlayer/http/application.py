@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer import __version__
-from renderlayer.errors import MethodNotAllowed, NotFound, RenderLayerError
+from renderlayer.errors import MethodNotAllowed, NotFound, NotImplementedHere, RenderLayerError
 from renderlayer.http.auth import EchoRequestId, Keys, RequireKey
 from renderlayer.http.body import error_response
 from renderlayer.http.docs import DOCS, offline_docs
@@ -27,8 +27,8 @@ ANTHROPIC = ("/v1/messages", "/v1/messages/count_tokens")
 FRONT_DOOR = frozenset({"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"})
 """Paths that an engine answers."""
 UNROUTED = (404, 405)
-FORESEEN = (RenderLayerError, UnicodeEncodeError)
-"""What endpoints raise about a request; everything else is a fault of ours."""
+FORESEEN = (RenderLayerError, UnicodeEncodeError, ModuleNotFoundError)
+"""What endpoints raise about a request, or about what is not installed; everything else is a fault of ours."""
 
 logger = logging.getLogger("renderlayer")
 
@@ -136,9 +136,21 @@ async def _on_error(request: Request, error: Exception) -> Response:
     return _answer_to(error, request.url.path)
 
 
-def _answer_to(error: RenderLayerError | UnicodeEncodeError, path: str) -> Response:
-    told = error if isinstance(error, RenderLayerError) else unencodable(error)
-    return error_response(told, in_anthropics_form=path.endswith(ANTHROPIC))
+def _answer_to(error: RenderLayerError | UnicodeEncodeError | ModuleNotFoundError, path: str) -> Response:
+    if isinstance(error, UnicodeEncodeError):
+        error = unencodable(error)
+    elif isinstance(error, ModuleNotFoundError):
+        error = _not_installed(error)
+    return error_response(error, in_anthropics_form=path.endswith(ANTHROPIC))
+
+
+def _not_installed(error: ModuleNotFoundError) -> NotImplementedHere:
+    """The answer to a request that needs one of the optional packages."""
+    logger.error("the Python package %s is not installed", error.name)
+    return NotImplementedHere(
+        f"This server lacks the Python package {error.name}. "
+        "Media need the extra 'renderlayer[multimodal]', or the deployment's parameter Multimodal."
+    )
 
 
 async def _on_crash(request: Request, error: Exception) -> Response:

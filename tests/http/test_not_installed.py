@@ -1,0 +1,34 @@
+"""A server without the optional packages for media."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from renderlayer.http.app import create_app
+from renderlayer.settings import Settings
+from tests.models import make_model_folder, open_server
+from tests.multimodal.conftest import QWEN_FILES, QWEN_TOKENS
+from tests.multimodal.images import data_url, encoded, picture
+
+IMAGE = {"type": "image_url", "image_url": {"url": data_url(encoded(picture(64, 64)), "image/png")}}
+
+
+def test_media_are_refused_by_the_missing_package_s_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = {"model_type": "qwen3_vl", "architectures": ["Qwen3VLForConditionalGeneration"]}
+    folder = make_model_folder(tmp_path / "seer", config=config, special_tokens=("<|endoftext|>", *QWEN_TOKENS))
+    for name, content in QWEN_FILES.items():
+        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    server = open_server(folder, Settings(served_model_name=["seer"]))
+    client = TestClient(create_app(server.settings, server=server), raise_server_exceptions=False)
+    monkeypatch.setitem(sys.modules, "blake3", None)
+    answers = [
+        client.post("/v1/chat/completions/render", json={"messages": [{"role": "user", "content": content}]})
+        for content in ([IMAGE], "Hello")
+    ]
+    assert [answer.status_code for answer in answers] == [501, 200]
+    assert "blake3" in answers[0].json()["error"]["message"]
