@@ -42,7 +42,7 @@ class Running:
         self.output: list[str] = []
         for line in self.process.stdout:
             self.output.append(line)
-            ready = re.search(r"on (http://\S+)$", line)
+            ready = re.search(r"on (https?://\S+)$", line)
             if ready:
                 break
         else:
