@@ -26,6 +26,8 @@ BODIES: dict[str, dict[str, Any]] = {
 }
 CLIENTS = 200
 MOST_TOKENS = 20
+MOST_THREADS = 40 + 8
+"""AnyIO keeps up to 40 worker threads; some are beside them (main, loader, allocators)."""
 
 
 @pytest.fixture
@@ -102,7 +104,6 @@ def test_every_second_client_leaves(
     door: Running, engine: ScriptedEngine, client: Callable[..., Client], stream: bool
 ) -> None:
     before = warmed_up(door, client)
-    workers = threads(door)
 
     async def crowd() -> list[Any]:
         paths = list(BODIES)
@@ -122,7 +123,7 @@ def test_every_second_client_leaves(
     answers = [answer for answer in asyncio.run(run()) if answer is not None]
     assert len(answers) == CLIENTS // 2
     assert all(b" 200 OK" in answer for answer in answers)
-    assert threads(door) <= workers
+    assert threads(door) <= MOST_THREADS
     assert engine.finished < engine.begun
     assert "Traceback" not in "".join(door.output)
 
@@ -166,7 +167,6 @@ def test_a_client_that_stops_reading_is_cut_off(
 
 def test_answers_that_wait_starve_nobody(door: Running, engine: ScriptedEngine, client: Callable[..., Client]) -> None:
     before = warmed_up(door, client)
-    workers = threads(door)
 
     async def run() -> None:
         waiting = [client(stream=bool(at % 2), seed=SILENT) for at in range(500)]
@@ -174,7 +174,7 @@ def test_answers_that_wait_starve_nobody(door: Running, engine: ScriptedEngine, 
         await until(lambda: engine.running == 500, "500 answers wait")
         rendered = Client(door.url, f"{CHAT}/render", BODIES[CHAT])
         assert b'"token_ids":[' in await asyncio.wait_for(rendered.answer(), 60)
-        assert threads(door) <= workers
+        assert threads(door) <= MOST_THREADS
         for one in waiting:
             one.leave()
         await all_quiet(door, engine, client, before)

@@ -311,8 +311,13 @@ def test_an_open_deployment_ignores_keys(url: TestClient) -> None:
 # 9. Trace context.
 
 
-def test_trace_context_reaches_the_log(url: TestClient, capsys: pytest.CaptureFixture[str]) -> None:
-    assert post(url, CHAT, HELLO, {**GO, **TRACE, "tracestate": "vendor=1"}).status_code == 200
+def test_trace_context_reaches_the_log(
+    server: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9")  # where functions write their own line
+    gateway = functions(server)
+    assert post(TestClient(gateway), CHAT, HELLO, {**GO, **TRACE, "tracestate": "vendor=1"}).status_code == 200
+    gateway.close()
     line = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert line["trace_id"] == TRACE["traceparent"]
 

@@ -64,6 +64,10 @@ def _limit(memory: int) -> None:
 
 
 def _resident() -> int:
-    """Bytes at the peak."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    """Bytes at the peak, since this program began: what `getrusage` tells includes the parent's, from before exec."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:  # no Linux
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:")), 0)
