@@ -23,6 +23,7 @@ from infra.generate import smollm2, weights
 from renderlayer.bundle import open_model
 from renderlayer.bundle.facts import Facts
 from renderlayer.errors import ConfigurationError
+from renderlayer.http.advice import warn_of_media
 from renderlayer.render.server import AUTO
 from renderlayer.settings import PREFIX, Settings
 
@@ -51,7 +52,9 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         model, name = str(smollm2.ensure(_say)), smollm2.NAME
     _say(f"packing {name}")
-    settings = with_parsers(replace(settings, model=model), open_model(replace(settings, model=model)).facts)
+    packed = open_model(replace(settings, model=model))
+    warn_of_media(packed)
+    settings = with_parsers(replace(settings, model=model), packed.facts)
     gateway, engine = f"http://127.0.0.1:{arguments.port}", f"http://127.0.0.1:{arguments.engine_port}"
     passed_on = [f"--{name}" for name in ("buffered", "batches") if getattr(arguments, name)]
     with (

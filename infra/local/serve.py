@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from infra.local.gateway import Gateway, load_handlers
 from infra.local.template import read
 from renderlayer.bundle import open_model
-from renderlayer.http.advice import advise
+from renderlayer.http.advice import advise, warn_of_media
 from renderlayer.http.auth import Keys
 from renderlayer.http.contain import Contain
 from renderlayer.http.cors import with_cors
@@ -45,7 +45,9 @@ def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
     try:
         doing = f"serving {settings.model} through {' and '.join(template.functions)}"
         keys = Keys.of(settings)
-        page = PageMiddleware(gateway, open_model(settings).vocabulary, keys)
+        model = open_model(settings)
+        warn_of_media(model)
+        page = PageMiddleware(gateway, model.vocabulary, keys)
         run(
             AccessLog(with_cors(Metrics(Contain(page), keys), settings.allowed_origins)),
             arguments.host,

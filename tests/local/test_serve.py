@@ -13,12 +13,14 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from infra.local.__main__ import main
+from tests.models import make_model_folder
 from tests.runtime import ROOT
 
 COMMANDS = ([sys.executable, "-m", "infra.local", "serve"], [sys.executable, "-m", "renderlayer.cli", "serve"])
@@ -106,6 +108,17 @@ def test_a_server_does_not_wait_for_the_body_of_a_caller_without_a_key(server: A
             assert connection.recv(12) == b"HTTP/1.1 401"
         keyed = {"Authorization": "Bearer secret"}
         assert httpx.post(f"{started.url}/v1/chat/completions/render", json=CHAT, headers=keyed).status_code == 200
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=["gateway", "server"])
+def test_media_that_are_not_rendered_are_told_at_the_start(command: list[str], tmp_path: Path) -> None:
+    config = {"architectures": ["Ovis2_5"], "model_type": "ovis2_5"}
+    folder = make_model_folder(tmp_path / "media", config=config)
+    with running(command, str(folder)) as started:
+        told = [line for line in started.output if line.startswith("warning: ")]
+        assert "warning: image is refused: media of Ovis2_5 are not rendered here\n" in told
+        assert len(told) == 2
+        assert started.stop(signal.SIGTERM) == 0
 
 
 def test_flags_replace_what_the_environment_says(server: Any) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
+from renderlayer.bundle import Model
 from renderlayer.errors import ConfigurationError
 from renderlayer.settings import PREFIX, Settings
 
@@ -20,6 +22,14 @@ def advise(settings: Settings, environ: Mapping[str, str]) -> None:
     """
     for text in [*_unknown(environ), *_parsers(settings), *_engine(settings)]:
         logger.warning("%s", text)
+
+
+def warn_of_media(model: Model) -> None:
+    """Print a warning for each modality that the model takes and that is not rendered."""
+    from renderlayer.multimodal import refusals
+
+    for line in refusals(model):
+        print(f"warning: {line}", file=sys.stderr, flush=True)
 
 
 def _unknown(environ: Mapping[str, str]) -> Iterator[str]:

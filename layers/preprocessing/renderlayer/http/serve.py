@@ -82,14 +82,13 @@ def main(arguments: argparse.Namespace) -> None:
         ConfigurationError: the settings or the model cannot work.
     """
     _require_extra()
-    from renderlayer.http.advice import advise
+    from renderlayer.http.advice import advise, warn_of_media
     from renderlayer.http.app import create_app
     from renderlayer.http.bodies import Bodies
     from renderlayer.http.contain import Contain
     from renderlayer.http.cors import with_cors
     from renderlayer.http.logs import AccessLog, configure_logs
     from renderlayer.http.prefix import UnderPrefix
-    from renderlayer.multimodal import refusals
 
     try:
         from renderlayer.http.metrics import Metrics
@@ -102,8 +101,7 @@ def main(arguments: argparse.Namespace) -> None:
     configure_logs(settings)
     advise(settings, os.environ)
     app = create_app(settings)
-    for line in refusals(app.state.server.model):
-        print(f"warning: {line}", file=sys.stderr)
+    warn_of_media(app.state.server.model)
     app.read_with(lambda inner: Bodies(inner, settings.max_body_bytes))
     served: ASGIApp = app
     if arguments.page:
