@@ -76,7 +76,7 @@ def test_every_template_renders_the_same_under_limits(shared: Path) -> None:
     rendered = 0
     for path in paths:
         source = path.read_text(encoding="utf-8")
-        plain, limited, analysis = JinjaEngine(source), LimitedEngine(source, 20.0), analyse(source)
+        plain, limited, analysis = JinjaEngine(source), LimitedEngine(source, 20.0, 256 << 20), analyse(source)
         assert "messages" in analysis.variables
         for case in list(cases(analysis.content_format))[::19]:
             context = {"messages": case.conversation, "tools": case.tools, **case.kwargs}
