@@ -67,7 +67,7 @@ test: lint ## lint, types and the quick tests: minutes
 test-all: lint ## lint, types and every test
 	$(PYTEST)
 
-test-clients: $(INSTALLED) $(CLIENTS:%=.cache/clients/%/.installed) ## the clients of README's table against `make run`'s gateway
+test-clients: $(INSTALLED) $(CLIENTS:%=.cache/clients/%/.installed) ## the SDKs and agents of tests/clients against `make run`'s gateway
 	for set in $(CLIENTS); do .cache/clients/$$set/bin/python -m pytest -c tests/clients/pytest.ini --rootdir . \
 	  --confcutdir tests/clients tests/clients || exit 1; done
 

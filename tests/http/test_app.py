@@ -194,6 +194,8 @@ def test_request_ids_are_echoed_when_told(server: Server) -> None:
     with client(server, enable_request_id_headers=True) as http:
         assert http.get("/health", headers={"X-Request-Id": "abc"}).headers["x-request-id"] == "abc"
         assert len(http.get("/health").headers["x-request-id"]) == 32
+        for odd in (b"a\x01b", b"\x1b[31m", b"\x7f"):
+            assert len(http.get("/health", headers={b"X-Request-Id": odd}).headers["x-request-id"]) == 32
 
 
 def test_what_was_left_out_of_a_request_is_told_in_a_header(http: TestClient) -> None:

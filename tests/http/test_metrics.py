@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.responses import Response
 from starlette.testclient import TestClient
 
 from renderlayer.http import stages
 from renderlayer.http.app import create_app
+from renderlayer.http.counts import COUNTS
 from renderlayer.http.metrics import Metrics
 from renderlayer.pipeline import engine_states
 from renderlayer.render.server import Server
@@ -56,6 +58,30 @@ def test_requests_tokens_and_stages_are_counted(server: Server) -> None:
     assert found[f"renderlayer_request_seconds_count{[CHAT]}"] == 2
     assert found["renderlayer_engine_calls_total['busy']"] == 1
     assert found["renderlayer_requests_running[]"] == 0
+
+
+@pytest.mark.parametrize(
+    "claimed", [-1, -(10**30), 2**63, 10**30, 10**400], ids=["-1", "-10^30", "2^63", "10^30", "10^400"]
+)
+def test_counts_that_no_prompt_has_are_not_counted(server: Server, claimed: int) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope[COUNTS].update(prompt_tokens=claimed, completion_tokens=2)
+        await Response()(scope, receive, send)
+
+    http = TestClient(Metrics(app, None))
+    assert http.post(CHAT).status_code == 200
+    found = values(http)
+    assert found["renderlayer_tokens_total['prompt']"] == 0
+    assert found["renderlayer_tokens_total['completion']"] == 2
+
+
+def test_callers_cannot_make_labels_of_methods(server: Server) -> None:
+    http = client(server)
+    for method in ("BREW", "M1", "get"):
+        http.request(method, "/health")
+    http.get("/health")
+    text = http.get("/metrics").text
+    assert set(re.findall(r'method="(\w+)"', text)) == {"other", "GET"}
 
 
 def test_metrics_ask_for_the_key_where_there_is_one(server: Server) -> None:

@@ -118,7 +118,7 @@ def _among(digest: bytes, known: Sequence[bytes]) -> bool:
 
 
 class EchoRequestId:
-    """Answers with the request's X-Request-Id, or with a new one."""
+    """Answers with the request's X-Request-Id, or with a new one where there is none or it holds control characters."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -127,7 +127,9 @@ class EchoRequestId:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = dict(scope["headers"]).get(b"x-request-id") or os.urandom(16).hex().encode()
+        given = dict(scope["headers"]).get(b"x-request-id", b"")
+        if not given or any(byte < 0x20 or byte == 0x7F for byte in given):
+            given = os.urandom(16).hex().encode()
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -21,8 +21,11 @@ from renderlayer.pipeline import engine_states
 PATH = "/metrics"
 STATUS = frozenset({"/health", "/readyz", "/ping", "/version", "/load", "/v1/models"})
 KNOWN = STATUS | FRONT_DOOR | {route.path for route in ROUTES}
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 OTHER = "other"
-"""Stands for paths that are none of ours, so that callers cannot make labels."""
+"""Stands for paths that are none of ours and methods that are not HTTP's, so that callers cannot make labels."""
+MOST_TOKENS = 2**31 - 1
+"""Largest count of one request that is believed."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
@@ -77,10 +80,14 @@ class Metrics:
         finally:
             path = scope["path"] if scope["path"] in KNOWN else OTHER
             shown = CLIENT_CLOSED_REQUEST if LEFT in counts else status
-            self._requests.labels(scope["method"] if path != OTHER else OTHER, path, shown).inc()
+            method = scope["method"] if path != OTHER and scope["method"] in METHODS else OTHER
+            self._requests.labels(method, path, shown).inc()
             self._seconds.labels(path).observe(time.perf_counter() - began)
             for kind in ("prompt_tokens", "completion_tokens"):
-                self._tokens.labels(kind.removesuffix("_tokens")).inc(counts.get(kind, 0))
+                count = counts.get(kind, 0)
+                # derender's prompt_tokens is the caller's word: counters take no negative, nor what no float holds
+                believed = count if 0 <= count <= MOST_TOKENS else 0
+                self._tokens.labels(kind.removesuffix("_tokens")).inc(believed)
 
     async def _tell(self, scope: Scope, receive: Receive, send: Send) -> None:
         content = generate_latest(self.registry)
