@@ -9,10 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from renderlayer.bundle.pack.params import config_of
 from renderlayer.errors import ConfigurationError
 
 PATTERNS = (
     "config.json",
+    "params.json",
     "generation_config.json",
     "tokenizer*.json",
     "tokenizer.model*",
@@ -89,7 +91,8 @@ class ModelSource:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        return self.json("config.json")
+        """config.json, or what Mistral's own params.json says in its place."""
+        return self.json("config.json") or config_of(self.json("params.json"))
 
     @cached_property
     def tokenizer_config(self) -> dict[str, Any]:
@@ -109,8 +112,8 @@ def find_source(model: str, revision: str | None = None) -> ModelSource:
     """
     folder = Path(model)
     if folder.is_dir():
-        if not (folder / "config.json").is_file():
-            raise ConfigurationError(f"{model} is no model folder: it has no config.json")
+        if not any((folder / name).is_file() for name in ("config.json", "params.json")):
+            raise ConfigurationError(f"{model} is no model folder: it has no config.json and no params.json")
         return ModelSource(folder, folder.resolve().name)
     if model.startswith((".", "/", "~")) or model.count("/") != 1:
         raise ConfigurationError(f"{model!r} is neither a folder nor a Hub id such as Qwen/Qwen3-0.6B")
