@@ -28,6 +28,7 @@ from renderlayer.render.server import AUTO
 from renderlayer.settings import PREFIX, Settings
 
 READY_SECONDS = 600
+WATCH_MILLISECONDS = 500
 """How long a server may take to become ready: a first start packs a model and loads weights."""
 STOP_SECONDS = 15
 """How long a server may take to stop before it is killed."""
@@ -64,14 +65,15 @@ def run(arguments: argparse.Namespace) -> None:
         ) as ready_gateway,
         httpx2.Client(timeout=ANSWER_SECONDS) as client,
     ):
-        ready_gateway()
-        ready_engine()
+        gateway_process, engine_process = ready_gateway(), ready_engine()
         chat(client, gateway, engine, name, arguments.ask or QUESTION)
         _say(f"\nOpenAI's API:        {gateway}/v1\nrender and derender: {gateway}")
         _say(f"generate:            {engine}\nmodel:               {name}")
         if not arguments.once:
             _say("Ctrl-C stops everything")
-            _wait_for_the_end()
+            wait_for_the_end(
+                {f"gateway-{arguments.port}": gateway_process, f"engine-{arguments.engine_port}": engine_process}
+            )
 
 
 def with_parsers(settings: Settings, facts: Facts) -> Settings:
@@ -87,8 +89,8 @@ def with_parsers(settings: Settings, facts: Facts) -> Settings:
 @contextmanager
 def started(
     title: str, module: str, model: str, name: str, port: int, *flags: str, settings: Settings | None = None
-) -> Iterator[Callable[[], None]]:
-    """A server as a child, stopped at the end; gives a function that waits until it answers.
+) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    """A server as a child, stopped at the end; gives a function that waits until it answers, and returns it.
 
     It has a session of its own, so that a Ctrl-C reaches it through `_stop` alone, and ends with this process however
     that ends. Its output goes to .cache/logs.
@@ -164,7 +166,7 @@ def _post(client: httpx2.Client, url: str, body: Any) -> Any:
     return response.json()
 
 
-def _wait_until_ready(title: str, child: subprocess.Popen[bytes], url: str, log: Path) -> None:
+def _wait_until_ready(title: str, child: subprocess.Popen[bytes], url: str, log: Path) -> subprocess.Popen[bytes]:
     began = time.monotonic()
     while time.monotonic() - began < READY_SECONDS:
         try:
@@ -176,7 +178,7 @@ def _wait_until_ready(title: str, child: subprocess.Popen[bytes], url: str, log:
         try:
             if httpx2.get(url).is_success:
                 _say(f"{title} ready after {time.monotonic() - began:.1f} s")
-                return
+                return child
         except httpx2.TransportError:
             continue
     raise ConfigurationError(f"the {title} was not ready after {READY_SECONDS} s (log: {log})")
@@ -205,11 +207,23 @@ def _require_free(port: int) -> None:
             raise ConfigurationError(f"port {port} is taken; choose others with {options}") from error
 
 
-def _wait_for_the_end() -> None:
-    """Wait for a signal, or until nobody can read any more what this process prints."""
+def wait_for_the_end(servers: dict[str, subprocess.Popen[bytes]]) -> None:
+    """Wait for a signal, or until nobody can read any more what this process prints.
+
+    Args:
+        servers: what must keep running, by the name of its log.
+
+    Raises:
+        ConfigurationError: one of them ended.
+        BrokenPipeError: nobody reads any more.
+    """
     poller = select.poll()
     poller.register(sys.stdout, 0)
-    poller.poll()
+    while not poller.poll(WATCH_MILLISECONDS):
+        for name, server in servers.items():
+            if server.poll() is not None:
+                title = name.partition("-")[0]
+                raise ConfigurationError(f"the {title} has ended ({server.returncode}); log: .cache/logs/{name}.log")
     raise BrokenPipeError
 
 

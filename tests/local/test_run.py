@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from infra.local.run import own_log
+from infra.local.run import own_log, wait_for_the_end
 from renderlayer.errors import ConfigurationError
 from tests.models import make_model_folder
 from tests.runtime import ROOT
@@ -136,6 +136,13 @@ def test_engine_and_gateway_end_with_the_demo(weighted_model: Path, tmp_path: Pa
                 break
             threading.Event().wait(0.1)
     assert not any(listens(port) for port in ports)
+
+
+def test_a_server_that_ends_is_told() -> None:
+    ended = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    ended.wait()
+    with pytest.raises(ConfigurationError, match=r"the engine has ended \(3\).*engine-8081\.log"):
+        wait_for_the_end({"engine-8081": ended})
 
 
 def test_a_process_ends_with_its_input() -> None:
