@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, WrapValidator, model_validator
 
 from renderlayer.errors import BadRequest
 from renderlayer.wire._base import INT64_MAX, Body, DictOf, Given, ListOf
@@ -31,11 +32,17 @@ class RepetitionDetection(Body):
         return self
 
 
+def _only_false(given: Any, validated: Callable[[Any], Any]) -> Any:
+    """The boolean; what is read as false without being JSON's `false` ("off", 0) says nothing, as in the reference."""
+    value = validated(given)
+    return None if value is False and given is not False else value
+
+
 class MediaFields(Body):
     """What of media is sent; `return_mm_kwargs: false` is an older way of saying "none"."""
 
     mm_payload: Given[MmPayload] = None
-    return_mm_kwargs: bool | None = None
+    return_mm_kwargs: Annotated[bool | None, WrapValidator(_only_false)] = None
 
 
 class SamplingFields(MediaFields):
