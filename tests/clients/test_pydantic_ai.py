@@ -16,10 +16,12 @@ from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
+GREEDY = {"temperature": 0, "max_tokens": 200}
+
 
 @pytest.fixture(params=[OpenAIChatModel, OpenAIResponsesModel], ids=["chat", "responses"])
 def model(request: pytest.FixtureRequest, base_url: str) -> Any:
-    return request.param(MODEL, provider=OpenAIProvider(base_url=base_url, api_key=KEY), settings={"temperature": 0})
+    return request.param(MODEL, provider=OpenAIProvider(base_url=base_url, api_key=KEY), settings=GREEDY)
 
 
 def test_text(model: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -14,10 +15,14 @@ from renderlayer.derender import sse
 from renderlayer.errors import NotFound, Unavailable
 from renderlayer.http.application import Application
 from renderlayer.http.complete import complete_endpoints
+from renderlayer.pipeline.chat import PendingChat
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.messages import complete_messages
 from renderlayer.pipeline.responses import complete_responses
+from renderlayer.render.messages import render_messages
 from renderlayer.render.server import Server
+from renderlayer.wire._base import parse
+from renderlayer.wire.messages import MessagesRequest
 from tests.derender.engine import choice, encoded, events, response, split
 from tests.pipeline.loop import wait
 
@@ -96,3 +101,29 @@ def test_what_a_request_leaves_out_is_told_in_a_header(server: Server, engine: E
     answer = client_of(server, engine).post("/v1/responses", json={"input": given, "stream": stream})
     assert answer.status_code == 200
     assert "item_of_tomorrow" in answer.headers["x-renderlayer-warning"]
+
+
+def test_later_parts_of_a_call_have_no_null_fields(server: Server) -> None:
+    """Clients that put calls together take a later `"type": null` for the type."""
+    settings = replace(server.settings, tool_call_parser="hermes", enable_auto_tool_choice=True)
+    tool = {"type": "function", "function": {"name": "f"}}
+    body = {"messages": [{"role": "user", "content": "Hello"}], "tools": [tool], "stream": True}
+    pending = PendingChat(body, Server(server.model, settings))
+    said = '<tool_call>\n{"name": "f", "arguments": {"a": "hello, world"}}\n</tool_call>'
+    ids = server.model.tokenizer.encode(said, False)
+    events = [
+        {"request_id": "x", "choices": [{"index": 0, "token_ids": [token], "finish_reason": None}]} for token in ids
+    ]
+    chunks = [chunk for event in events for chunk in pending.step(0, event)]
+    calls = [call for chunk in chunks for call in chunk["choices"][0]["delta"].get("tool_calls") or ()]
+    assert len(calls) > 2
+    assert calls[0]["type"] == "function"
+    assert all(set(call) == {"index", "function"} and set(call["function"]) == {"arguments"} for call in calls[1:])
+
+
+def test_a_budget_of_thinking_is_left_out_for_a_model_that_does_not_think(server: Server) -> None:
+    thinking = {"type": "enabled", "budget_tokens": 1024}
+    request = parse(MessagesRequest, {**BODIES["/v1/messages"], "max_tokens": 2048, "thinking": thinking})
+    here, there = (render_messages(request, one)["sampling_params"] for one in (server.front_door, server))
+    assert here.get("thinking_token_budget") is None
+    assert there["thinking_token_budget"] == 1024

@@ -72,10 +72,20 @@ class PendingChat:
                 prompt_tokens=len(self._prompt),
             )
         chunk = self._stream.step(event)
-        return [] if chunk is None else [{**chunk, **self._id}]
+        return [] if chunk is None else [{**_without_null_call_fields(chunk), **self._id}]
 
     def end(self) -> list[Json]:
         return []
 
     def failed(self, error: RenderLayerError) -> NoReturn:
         raise error
+
+
+def _without_null_call_fields(chunk: Json) -> Json:
+    """The chunk, its calls without fields that are null: clients would take a later `"type": null` for the type."""
+    for choice in chunk["choices"]:
+        for call in choice["delta"].get("tool_calls") or ():
+            for fields in (call, call.get("function") or {}):
+                for name in [name for name, value in fields.items() if value is None]:
+                    del fields[name]
+    return chunk

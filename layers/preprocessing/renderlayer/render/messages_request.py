@@ -60,7 +60,7 @@ def conversation_request(request: Conversation, server: Server) -> ChatCompletio
     Raises:
         BadRequest: a change of the tools names one that is not declared.
     """
-    thinking, choice = request.thinking, request.tool_choice
+    choice = request.tool_choice
     messages = chat_messages(request, server)
     tools = _tools(request)
     continued = _continued(messages, server)
@@ -72,12 +72,23 @@ def conversation_request(request: Conversation, server: Server) -> ChatCompletio
         tools=tools,
         tool_choice=_tool_choice(request, tools),
         parallel_tool_calls=not (choice is not None and choice.disable_parallel_tool_use),
-        thinking_token_budget=thinking.budget_tokens if isinstance(thinking, ThinkingEnabled) else None,
+        thinking_token_budget=_thinking_budget(request, server),
         reasoning_effort=_effort(request, server),
         response_format=_response_format(request),
         add_generation_prompt=not continued,
         continue_final_message=continued,
     )
+
+
+def _thinking_budget(request: Conversation, server: Server) -> int | None:
+    """The budget of thinking; none at the front door of a model that does not think, whose engine would refuse it."""
+    thinking = request.thinking
+    if not isinstance(thinking, ThinkingEnabled):
+        return None
+    if server.is_front_door and not server.parsers.reasoning:
+        remark("thinking.budget_tokens means nothing to this model, which has no reasoning parser")
+        return None
+    return thinking.budget_tokens
 
 
 def _continued(messages: list[dict[str, Any]], server: Server) -> bool:
