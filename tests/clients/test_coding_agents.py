@@ -182,7 +182,7 @@ def test_claude_code(http: httpx.Client, messages: list[dict[str, Any]]) -> None
 
 
 def test_claude_code_s_errors(http: httpx.Client) -> None:
-    answer = http.post("/v1/messages", json={**CLAUDE, "messages": []}, headers=CLAUDE_HEADERS)
+    answer = http.post("/v1/messages", json={**CLAUDE, "max_tokens": -1}, headers=CLAUDE_HEADERS)
     assert answer.status_code == 400
     assert answer.json()["type"] == "error"
     assert answer.json()["error"]["type"] == "invalid_request_error"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.clients.conftest import KEY, MODEL
-from tests.clients.examples import CITY_QUESTION, QUESTION, City
+from tests.clients.examples import QUESTION
 
 pytest.importorskip("llama_index.llms.openai_like")
 
@@ -36,10 +36,3 @@ def test_chat_stream(chat: Any) -> None:
     parts = [part.delta for part in chat.stream_chat([ChatMessage(role="user", content=QUESTION)])]
     assert len(parts) > 2
     assert "Paris" in "".join(part or "" for part in parts)
-
-
-def test_structured_prediction(chat: Any) -> None:
-    from llama_index.core.prompts import PromptTemplate
-
-    found = chat.structured_predict(City, PromptTemplate(CITY_QUESTION), llm_kwargs={"tool_choice": "required"})
-    assert isinstance(found, City)
