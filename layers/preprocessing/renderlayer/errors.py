@@ -39,6 +39,11 @@ _ANTHROPIC_TYPES = {
 }
 
 
+def anthropic_error_type(status: int) -> str:
+    """Anthropic's word for an HTTP status (wire.md 2.9)."""
+    return _ANTHROPIC_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+
+
 class ConfigurationError(Exception):
     """A setting, a model folder or a bundle that cannot work; the message says which and what to do."""
 
@@ -70,8 +75,7 @@ class RenderLayerError(Exception):
 
     def anthropic_body(self) -> dict[str, Any]:
         """The envelope of Anthropic's API (wire.md 2.9)."""
-        kind = _ANTHROPIC_TYPES.get(self.status, "api_error" if self.status >= 500 else "invalid_request_error")
-        return {"type": "error", "error": {"type": kind, "message": self.message}}
+        return {"type": "error", "error": {"type": anthropic_error_type(self.status), "message": self.message}}
 
 
 class BadRequest(RenderLayerError):

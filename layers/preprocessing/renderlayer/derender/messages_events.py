@@ -10,6 +10,7 @@ from pydantic_core import from_json
 from renderlayer.derender.blocks import Action, Begin, More
 from renderlayer.derender.event_sequence import Counts, Step
 from renderlayer.derender.events import Memory, Named, named
+from renderlayer.errors import anthropic_error_type
 
 Json = dict[str, Any]
 # The field of a block that its deltas add to, and the delta's type, by the block's type.
@@ -19,15 +20,6 @@ _DELTAS = {
     "tool_use": ("input_json_delta", "partial_json"),
 }
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "repetition": "end_turn", "content_filter": "refusal"}
-_ERROR_TYPES = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    503: "overloaded_error",
-}
 
 
 class MessagesTeller:
@@ -72,7 +64,7 @@ class MessagesTeller:
 
     def failed(self, error: Json) -> Named:
         """The API's error event."""
-        return named("error", {"error": {"type": error_type(error["code"]), "message": error["message"]}})
+        return named("error", {"error": {"type": anthropic_error_type(error["code"]), "message": error["message"]}})
 
 
 def message(
@@ -138,11 +130,6 @@ def usage(counts: Counts) -> Json:
         "output_tokens": counts.output,
         "output_tokens_details": {"thinking_tokens": counts.reasoning} if counts.reasoning else None,
     }
-
-
-def error_type(status: int) -> str:
-    """Anthropic's word for an HTTP status (wire.md 2.9)."""
-    return _ERROR_TYPES.get(status, "invalid_request_error" if status < 500 else "api_error")
 
 
 def _input(text: str) -> Json:
