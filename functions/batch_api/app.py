@@ -1,4 +1,4 @@
-"""`/v1/files` and `/v1/batches`."""
+"""`/v1/files`, `/v1/uploads` and `/v1/batches`."""
 
 from __future__ import annotations
 

@@ -52,7 +52,9 @@ def _add_gateway_flags(parser: argparse.ArgumentParser) -> None:
         "--buffered", action="store_true", help="collect streamed answers before they are sent, as the HTTP API does"
     )
     parser.add_argument(
-        "--batches", action="store_true", help="serve /v1/files and /v1/batches, too, from a bucket in memory"
+        "--batches",
+        action="store_true",
+        help="serve /v1/files, /v1/uploads and /v1/batches, too, from a bucket in memory",
     )
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import openai
 import pytest
 
 from infra.local.batch_cloud import Cloud, made, running_cloud
 from renderlayer.batch.store import Bucket
+from tests.local.test_serve import running
+
+GATEWAY = [sys.executable, "-m", "infra.local", "serve"]
 
 
 @pytest.fixture(scope="package")
@@ -36,3 +41,22 @@ def bucket(cloud: Cloud) -> Bucket:
 @pytest.fixture
 def s3(cloud: Cloud) -> Any:
     return cloud.client("s3")
+
+
+@dataclass
+class Deployed:
+    """OpenAI's client at a gateway, and the cloud behind it."""
+
+    client: openai.OpenAI
+    cloud: Cloud
+
+
+@pytest.fixture
+def deployed(cloud: Cloud, server: Any) -> Iterator[Deployed]:
+    environment = {**cloud.environment(), "RENDERLAYER_SERVED_MODEL_NAME": "small"}
+    command = [*GATEWAY, server.settings.model, "--max-response-bytes", "300000"]
+    with (
+        running(command, **environment) as gateway,
+        openai.OpenAI(base_url=f"{gateway.url}/v1", api_key="none", max_retries=0) as client,
+    ):
+        yield Deployed(client, cloud)

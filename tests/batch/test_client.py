@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import openai
 import pytest
 
-from infra.local.batch_cloud import Cloud
+from tests.batch.conftest import Deployed
 from tests.batch.gateways import consumers
-from tests.local.test_serve import running
 
-GATEWAY = [sys.executable, "-m", "infra.local", "serve"]
 RENDER = "/v1/chat/completions/render"
-
-
-@dataclass
-class Deployed:
-    client: openai.OpenAI
-    cloud: Cloud
-
-
-@pytest.fixture
-def deployed(cloud: Cloud, server: Any) -> Iterator[Deployed]:
-    environment = {**cloud.environment(), "RENDERLAYER_SERVED_MODEL_NAME": "small"}
-    command = [*GATEWAY, server.settings.model, "--max-response-bytes", "300000"]
-    with (
-        running(command, **environment) as gateway,
-        openai.OpenAI(base_url=f"{gateway.url}/v1", api_key="none", max_retries=0) as client,
-    ):
-        yield Deployed(client, cloud)
 
 
 def request(number: int, **body: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -63,14 +63,34 @@ def pieces(segments: Iterable[Segment], least: int = LEAST) -> Iterator[Piece]:
         yield small
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How work is fitted into the time of a function.
+
+    Attributes:
+        reserve: seconds before the function's end when the rest is handed on.
+        at_once: pieces that are sent between two looks at the clock.
+    """
+
+    reserve: float = RESERVE
+    at_once: int = AT_ONCE
+
+
 def assemble(
-    bucket: Bucket, key: str, segments: Sequence[Segment], time_left: Callable[[], float], begun: str | None = None
+    bucket: Bucket,
+    key: str,
+    segments: Sequence[Segment],
+    time_left: Callable[[], float],
+    begun: str | None = None,
+    metadata: Mapping[str, str] | None = None,
+    pace: Pace = Pace(),
 ) -> str | None:
     """Make one object of ranges of others, unless it is there.
 
     Args:
         time_left: seconds until the function's end.
         begun: the upload of an earlier call with the same segments.
+        metadata: that of the new object.
 
     Returns:
         Where the time is short, the upload that is to be gone on with; else None: the object is there.
@@ -82,12 +102,12 @@ def assemble(
     total = sum(segment.size for segment in segments)
     planned = list(pieces(segments, max(LEAST, -(-total // MOST_PIECES))))
     if len(planned) == 1 and total < LEAST:
-        bucket.create(key, _read(bucket, planned[0]))
+        bucket.create(key, _read(bucket, planned[0]), metadata)
         return None
     etags = bucket.pieces(key, begun) if begun else {}
-    upload = begun or bucket.begin(key)
+    upload = begun or bucket.begin(key, metadata)
     try:
-        if not _sent(bucket, key, upload, planned, etags, time_left):
+        if not _sent(bucket, key, upload, planned, etags, time_left, pace):
             return upload
         won = bucket.complete(key, upload, etags)
     except BaseException:
@@ -106,15 +126,16 @@ def _sent(
     planned: Sequence[Piece],
     etags: dict[int, str],
     time_left: Callable[[], float],
+    pace: Pace,
 ) -> bool:
     """Send pieces while there is time, whose ETags go into `etags`; whether all are there."""
     missing = [number for number in range(1, len(planned) + 1) if number not in etags]
     with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="piece") as pool:
-        for start in range(0, len(missing), AT_ONCE):
-            numbers = missing[start : start + AT_ONCE]
+        for start in range(0, len(missing), pace.at_once):
+            numbers = missing[start : start + pace.at_once]
             sent = pool.map(lambda number: _piece(bucket, key, upload, number, planned[number - 1]), numbers)
             etags.update(zip(numbers, sent, strict=True))
-            if time_left() < RESERVE:
+            if time_left() < pace.reserve:
                 break
     return len(etags) == len(planned)
 

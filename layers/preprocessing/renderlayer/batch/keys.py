@@ -2,6 +2,8 @@
 
     batches/in/<name>                      a dropped file, or an order of the API: its arrival starts a batch
     batches/files/<hex>                    files uploaded through the API
+    batches/uploads/<hex>/upload.json      an upload in parts; what it makes is the file of the same name
+    batches/uploads/<hex>/<part>           its parts, until it is completed or cancelled
     batches/status/<batch>.json            the batch object, kept up to date
     batches/parts/<batch>/<shard>          results of a shard: output lines, then error lines
     batches/parts/<batch>/manifest.json    how many shards there are, once the file is split
@@ -27,6 +29,7 @@ from renderlayer.errors import NotFound
 ROOT = "batches/"
 INBOX = f"{ROOT}in/"
 FILES = f"{ROOT}files/"
+UPLOADS = f"{ROOT}uploads/"
 STATUSES = f"{ROOT}status/"
 PARTS = f"{ROOT}parts/"
 RESULTS = f"{ROOT}out/"

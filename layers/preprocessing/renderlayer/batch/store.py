@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,13 +113,22 @@ class Bucket(S3Store):
 
     def erase(self, key: str) -> None:
         """Delete an object with all of its versions, so that nothing of it is left."""
-        address = self._at(key)
-        with translated(address):
-            pages = self._client.get_paginator("list_object_versions").paginate(Bucket=self.name, Prefix=key)
+        self._erase(key, lambda found: found == key)
+
+    def erase_under(self, prefix: str, but: str) -> None:
+        """Delete all objects under a prefix but one, with all of their versions."""
+        self._erase(prefix, lambda found: found != but)
+
+    def _erase(self, prefix: str, meant: Callable[[str], bool]) -> None:
+        with translated(self._at(prefix)):
+            pages = self._client.get_paginator("list_object_versions").paginate(Bucket=self.name, Prefix=prefix)
             for page in pages:
-                for found in [*page.get("Versions", ()), *page.get("DeleteMarkers", ())]:
-                    if found["Key"] == key:
-                        self._client.delete_object(**named(address), VersionId=found["VersionId"])
+                rows = [*page.get("Versions", ()), *page.get("DeleteMarkers", ())]
+                found = [{"Key": row["Key"], "VersionId": row["VersionId"]} for row in rows if meant(row["Key"])]
+                if found:
+                    answer = self._client.delete_objects(Bucket=self.name, Delete={"Objects": found, "Quiet": True})
+                    if answer.get("Errors"):
+                        raise Unavailable("The object store did not delete everything. Try again.")
 
     def link(self, key: str, seconds: int) -> str:
         """A URL at which anybody can read an object for some time."""
@@ -138,11 +147,11 @@ class Bucket(S3Store):
                 return
             more = {"ContinuationToken": page["NextContinuationToken"]}
 
-    def begin(self, key: str) -> str:
+    def begin(self, key: str, metadata: Mapping[str, str] | None = None) -> str:
         """Begin a multipart upload; its id."""
         with translated(self._at(key)):
-            upload: str = self._client.create_multipart_upload(**named(self._at(key)))["UploadId"]
-        return upload
+            answer = self._client.create_multipart_upload(**named(self._at(key)), Metadata=metadata or {})
+        return str(answer["UploadId"])
 
     def copy_piece(self, key: str, upload: str, number: int, source: str, start: int, end: int) -> str:
         """Make bytes of another object of the bucket a piece of an upload, inside of S3; the piece's ETag."""

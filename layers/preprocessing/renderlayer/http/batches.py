@@ -1,8 +1,10 @@
-"""`/v1/files` and `/v1/batches` on the bucket of batches, as the official client calls them."""
+"""`/v1/files`, `/v1/uploads` and `/v1/batches` on the bucket of batches, as the official client calls them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from functools import partial
 from http import HTTPStatus
 from itertools import islice
 from typing import Annotated, Any
@@ -10,7 +12,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -18,6 +20,8 @@ from starlette.responses import RedirectResponse, Response
 from renderlayer.batch.files import BATCH, OUTPUT, Files
 from renderlayer.batch.orders import Orders
 from renderlayer.batch.store import Bucket
+from renderlayer.batch.uploads import Uploads
+from renderlayer.deadline import seconds_left
 from renderlayer.errors import InvalidRequest, NotImplementedHere
 from renderlayer.http.application import Application
 from renderlayer.http.body import decoded, error_response, read_body
@@ -41,6 +45,7 @@ def create_batch_app(settings: Settings) -> Application:
     if settings.batch_bucket:
         bucket = Bucket(settings.batch_bucket)
         _add_files(app, Files(bucket), settings)
+        _add_uploads(app, Uploads(bucket), settings)
         _add_batches(app, Orders(bucket, URLS), settings)
     else:
         _add_refusal(app)
@@ -60,13 +65,10 @@ def _add_files(app: FastAPI, files: Files, settings: Settings) -> None:
     @app.post("/v1/files")
     async def create(request: Request) -> Json:
         async with request.form() as form:
-            upload = form.get("file")
             if form.get("purpose") != BATCH:
                 raise InvalidRequest(f"purpose must be '{BATCH}'.", "purpose")
-            if not isinstance(upload, UploadFile):
-                raise InvalidRequest("file must be a file.", "file")
-            content = await upload.read()
-            return await run_in_threadpool(files.add, upload.filename or "", content)
+            name, content = await _file_of(form, "file")
+            return await run_in_threadpool(files.add, name, content)
 
     @app.get("/v1/files")
     def listed(limit: Limit = 100, after: str | None = None, purpose: str | None = None) -> Json:
@@ -88,11 +90,31 @@ def _add_files(app: FastAPI, files: Files, settings: Settings) -> None:
         return Response(found, media_type="application/octet-stream")
 
 
+def _add_uploads(app: FastAPI, uploads: Uploads, settings: Settings) -> None:
+    @app.post("/v1/uploads")
+    async def create(request: Request) -> Json:
+        return await run_in_threadpool(uploads.create, await _json_of(request, settings))
+
+    @app.post("/v1/uploads/{upload_id}/parts")
+    async def add(upload_id: str, request: Request) -> Json:
+        async with request.form() as form:
+            _, content = await _file_of(form, "data")
+            return await run_in_threadpool(uploads.add, upload_id, content)
+
+    @app.post("/v1/uploads/{upload_id}/complete")
+    async def complete(upload_id: str, request: Request) -> Json:
+        body = await _json_of(request, settings)
+        return await run_in_threadpool(uploads.complete, upload_id, body, partial(seconds_left, math.inf))
+
+    @app.post("/v1/uploads/{upload_id}/cancel")
+    def cancel(upload_id: str) -> Json:
+        return uploads.cancel(upload_id)
+
+
 def _add_batches(app: FastAPI, orders: Orders, settings: Settings) -> None:
     @app.post("/v1/batches")
     async def create(request: Request) -> Json:
-        body = decoded(await read_body(request.scope, request.receive, settings.max_body_bytes))
-        return await run_in_threadpool(orders.create, body)
+        return await run_in_threadpool(orders.create, await _json_of(request, settings))
 
     @app.get("/v1/batches")
     def listed(limit: Limit = 20, after: str | None = None) -> Json:
@@ -111,6 +133,22 @@ def _add_refusal(app: FastAPI) -> None:
     @app.api_route("/{path:path}", methods=["GET", "POST", "DELETE"])
     def refuse(path: str) -> Json:
         raise NotImplementedHere(f"This server has no bucket for batches ({PREFIX}BATCH_BUCKET).")
+
+
+async def _json_of(request: Request, settings: Settings) -> Any:
+    return decoded(await read_body(request.scope, request.receive, settings.max_body_bytes))
+
+
+async def _file_of(form: FormData, field: str) -> tuple[str, bytes]:
+    """Name and content of a form's file.
+
+    Raises:
+        InvalidRequest: there is none in this field.
+    """
+    found = form.get(field)
+    if not isinstance(found, UploadFile):
+        raise InvalidRequest(f"{field} must be a file.", field)
+    return found.filename or "", await found.read()
 
 
 async def _on_form(request: Request, error: Exception) -> Response:

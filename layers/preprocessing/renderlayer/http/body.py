@@ -76,7 +76,8 @@ def header(scope: Scope, name: bytes) -> str | None:
 def too_large(most: int) -> PayloadTooLarge:
     """The answer to a request body of more than `most` bytes."""
     return PayloadTooLarge(
-        f"The request body is larger than {most} bytes (RENDERLAYER_MAX_BODY_BYTES). Send media as URLs."
+        f"The request body is larger than {most} bytes (RENDERLAYER_MAX_BODY_BYTES). "
+        "Send media as URLs, and files in smaller parts (/v1/uploads)."
     )
 
 
