@@ -5,11 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from renderlayer.bundle import Model
 from renderlayer.render.server import Server
 from renderlayer.settings import Settings
 from tests.models import make_model_folder, open_server
+
+# The same examples in every run, however slow the machine; `pytest --hypothesis-profile=random` looks for new ones.
+settings.register_profile("fixed", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("random", settings.get_profile("fixed"), derandomize=False, print_blob=True)
+settings.load_profile("fixed")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

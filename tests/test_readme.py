@@ -19,7 +19,8 @@ from renderlayer.http.complete import PATHS
 from renderlayer.http.routes import ROUTES
 from renderlayer.settings import table
 from tests.derender.engine import choice, encoded, response
-from tests.local.test_run import demonstration, free_port, read_until, weighted_model
+from tests.local.test_run import demonstration, read_until, weighted_model
+from tests.ports import free_port
 
 __all__ = ["weighted_model"]
 

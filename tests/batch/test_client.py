@@ -82,7 +82,7 @@ def test_what_is_refused(deployed: Deployed) -> None:
         with pytest.raises(openai.BadRequestError, match="metadata"):
             create(client, file.id, metadata=metadata)
     order = {"endpoint": RENDER, "completion_window": "24h", "input_file_id": file.id, "metadata": {"a": "\ud800"}}
-    answer = httpx.post(f"{client.base_url}batches", content=json.dumps(order))
+    answer = httpx.post(f"{client.base_url}batches", content=json.dumps(order), timeout=60)
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, "metadata")
     for query, named in ({"limit": "0"}, "limit"), ({"limit": "x"}, "limit"), ({"after": "\0"}, "after"):
         with pytest.raises(openai.BadRequestError, match=named) as refused:

@@ -21,9 +21,10 @@ from renderlayer.http.lines import endpoints
 from renderlayer.pipeline.engine import Engine
 from renderlayer.settings import Settings
 from tests.batch.steps import Steps, ids
-from tests.local.test_run import environment, free_port
+from tests.local.test_run import environment
 from tests.models import open_server
 from tests.pipeline.loop import wait
+from tests.ports import free_port
 from tests.references.vision import make_vision_folder
 
 URL = "/v1/completions"

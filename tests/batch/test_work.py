@@ -51,7 +51,7 @@ def test_a_shard_is_done_once(steps: Steps, engine: Engine) -> None:
 
 
 def test_two_workers_at_the_same_time_leave_one_part(cloud: Cloud) -> None:
-    together = threading.Barrier(2, timeout=30)
+    together = threading.Barrier(2, timeout=300)
 
     def meet(body: Any, request_id: str) -> Any:
         return {"who": together.wait()}

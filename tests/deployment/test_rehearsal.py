@@ -12,6 +12,7 @@ from infra.rehearsal.emulator.required import required
 from infra.rehearsal.stack import BUILT, Stack
 from renderlayer.errors import ConfigurationError
 from tests.deployment.transformed import PARAMETERS
+from tests.ports import free_port
 
 
 def test_a_name_that_the_emulator_no_longer_has_is_told() -> None:
@@ -59,12 +60,3 @@ def test_the_build_is_deployed_and_answers(monkeypatch: pytest.MonkeyPatch, tmp_
         steps.health(api)
         steps.keys(api)
         assert api.json("/v1/models")["data"]
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

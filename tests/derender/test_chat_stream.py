@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
 from renderlayer.render.server import Server
 from tests.derender.client import put_together, replayed
 from tests.derender.engine import PROMPT, Json, choice, encoded, events, logprobs, response, split
+from tests.parsers.hostility import seconds
 
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]
 REQUEST: Json = {"messages": [{"role": "user", "content": "Hello"}], "tools": TOOLS}
@@ -255,10 +255,8 @@ def test_the_state_does_not_grow_with_the_output(parsed_server: Server) -> None:
 def test_time_grows_with_the_output(parsed_server: Server) -> None:
     text = "<think>" + "Hello world, it is a good day. " * 9 + "</think>" + "Thank you, you are good. " * 9
 
-    def seconds(times: int) -> float:
+    def taken(times: int) -> float:
         chunks = split(encoded(parsed_server, text) * times, [1] * 4000)
-        start = time.process_time()
-        replayed(events(chunks), parsed_server, opening(parsed_server))
-        return time.process_time() - start
+        return seconds(lambda: replayed(events(chunks), parsed_server, opening(parsed_server)))
 
-    assert seconds(8) < 30 * min(seconds(1) for _ in range(3))  # eight times the work, sixty-four if it were quadratic
+    assert taken(8) < 30 * taken(1)  # eight times the work, sixty-four if it were quadratic

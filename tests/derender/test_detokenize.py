@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -14,6 +13,7 @@ from renderlayer.derender.detokenize import HELD_PIECES, Detokenizer
 from renderlayer.errors import BadRequest
 from renderlayer.render.server import Server
 from tests.derender.engine import PROMPT, encoded
+from tests.parsers.hostility import seconds
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\ufffd"), max_size=60)
 
@@ -154,11 +154,10 @@ def test_time_grows_with_the_tokens(server: Server, piece: str) -> None:
     token_id = server.model.vocabulary.id_of(piece)
     assert token_id is not None
 
-    def seconds(count: int) -> float:
+    def push(count: int) -> None:
         detokenizer = Detokenizer.after_prompt(server.model.vocabulary, True, None)
-        start = time.process_time()
         for _ in range(count):
             detokenizer.push(token_id)
-        return time.process_time() - start
 
-    assert seconds(16_000) < 30 * min(seconds(2_000) for _ in range(3))  # 64 times if it were quadratic
+    # eight times the work, sixty-four if it were quadratic
+    assert seconds(lambda: push(16_000)) < 30 * seconds(lambda: push(2_000))

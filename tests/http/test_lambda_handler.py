@@ -182,7 +182,7 @@ def test_an_event_of_another_kind_fails_and_says_why(event: Any) -> None:
 
 def test_concurrent_calls_from_many_threads() -> None:
     app = FastAPI()
-    together = threading.Barrier(8, timeout=30)
+    together = threading.Barrier(8, timeout=300)
 
     @app.post("/meet/{number}")
     async def meet(number: int) -> int:

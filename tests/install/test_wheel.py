@@ -73,7 +73,7 @@ def test_it_serves_in_an_empty_environment(wheel: Path, server: Any, tmp_path: P
     assert run(programs / "renderlayer", "--version", cwd=tmp_path).startswith(f"renderlayer {renderlayer.__version__}")
     command = [str(programs / "renderlayer"), "serve", server.settings.model]
     with running(command, PYTHONPATH="") as started:
-        answer = httpx.post(f"{started.url}/v1/chat/completions/render", json=CHAT)
+        answer = httpx.post(f"{started.url}/v1/chat/completions/render", json=CHAT, timeout=60)
         assert answer.json()["token_ids"]
         assert started.stop(signal.SIGTERM) == 0
 

@@ -56,7 +56,7 @@ def test_a_handler_that_raises(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_handlers_run_side_by_side() -> None:
-    together = threading.Barrier(CONCURRENCY, timeout=30)
+    together = threading.Barrier(CONCURRENCY, timeout=300)
 
     def meet(event: dict[str, Any], context: Any) -> dict[str, Any]:
         together.wait()

@@ -19,6 +19,7 @@ import pytest
 from infra.local.run import own_log, wait_for_the_end
 from renderlayer.errors import ConfigurationError
 from tests.models import make_model_folder
+from tests.ports import free_port
 from tests.runtime import ROOT
 
 SMALL = {
@@ -39,13 +40,6 @@ def weighted_model(tmp_path: Path) -> Path:
     config = transformers.AutoConfig.from_pretrained(folder)
     transformers.AutoModelForCausalLM.from_config(config).save_pretrained(folder)
     return folder
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def listens(port: int) -> bool:

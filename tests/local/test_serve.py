@@ -56,7 +56,7 @@ class Running:
     def stop(self, number: int) -> int:
         """Send a signal; the exit status."""
         self.process.send_signal(number)
-        status = self.process.wait(30)
+        status = self.process.wait(120)
         self._reader.join()
         assert self.process.stdout is not None
         self.process.stdout.close()
@@ -103,11 +103,14 @@ def test_a_server_does_not_wait_for_the_body_of_a_caller_without_a_key(server: A
     with running([*COMMANDS[1], server.settings.model], RENDERLAYER_API_KEY="secret") as started:
         address = httpx.URL(started.url)
         head = b"POST /v1/chat/completions/render HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n"
-        with socket.create_connection((address.host, address.port or 80), timeout=20) as connection:
+        with socket.create_connection((address.host, address.port or 80), timeout=120) as connection:
             connection.sendall(head + b"Content-Type: application/json\r\n\r\n{")
             assert connection.recv(12) == b"HTTP/1.1 401"
         keyed = {"Authorization": "Bearer secret"}
-        assert httpx.post(f"{started.url}/v1/chat/completions/render", json=CHAT, headers=keyed).status_code == 200
+        assert (
+            httpx.post(f"{started.url}/v1/chat/completions/render", json=CHAT, headers=keyed, timeout=60).status_code
+            == 200
+        )
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=["gateway", "server"])
@@ -131,7 +134,7 @@ def test_flags_replace_what_the_environment_says(server: Any) -> None:
     assert "RENDERLAYER_MAX_LOGPROBS" in done.stderr
     environment["RENDERLAYER_MAX_LOGPROBS"] = "3"
     with running(COMMANDS[0], *flags, **environment) as started:
-        models = httpx.get(started.url + "/v1/models").json()
+        models = httpx.get(started.url + "/v1/models", timeout=60).json()
         assert [card["id"] for card in models["data"]] == ["from-environment"]
 
 

@@ -83,7 +83,7 @@ def test_a_client_that_leaves_ends_the_engines_request(server: Server, engine: S
 
     with gateway(server, address) as started:
         asyncio.run(run(started))
-        assert httpx2.get(f"{started.url}/readyz").status_code == 200
+        assert httpx2.get(f"{started.url}/readyz", timeout=60).status_code == 200
 
 
 def test_buffered_answers_come_whole(server: Server, engine: ScriptedEngine, address: str) -> None:
@@ -99,7 +99,7 @@ def test_buffered_answers_come_whole(server: Server, engine: ScriptedEngine, add
 def test_a_request_is_a_line_of_the_log(server: Server, address: str, command: int, form: str) -> None:
     flags = [server.settings.model, "--engine-url", address, "--log-format", form]
     with running(COMMANDS[command], *flags) as started:
-        prompt = httpx2.post(f"{started.url}{CHAT}/render", json=BODY).json()["token_ids"]
+        prompt = httpx2.post(f"{started.url}{CHAT}/render", json=BODY, timeout=60).json()["token_ids"]
         httpx2.post(started.url + CHAT, json=BODY, timeout=60)
         httpx2.post(started.url + CHAT, json={**BODY, "stream": False}, timeout=60)
         assert started.stop(2) == 0
@@ -121,6 +121,6 @@ def test_a_request_is_a_line_of_the_log(server: Server, address: str, command: i
 
 def test_quiet_logs(server: Server, address: str) -> None:
     with running(COMMANDS[1], server.settings.model, "--log-level", "warning") as started:
-        httpx2.get(f"{started.url}/health")
+        httpx2.get(f"{started.url}/health", timeout=60)
         started.stop(2)
     assert not any("/health" in line for line in started.output)

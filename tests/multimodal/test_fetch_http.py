@@ -17,11 +17,12 @@ from renderlayer.settings import Settings
 from tests.multimodal import servers
 from tests.multimodal.servers import content, redirect, serving
 
-OPEN = Settings(allowed_media_networks=["127.0.0.0/8"])
+OPEN = Settings(allowed_media_networks=["127.0.0.0/8"], image_fetch_seconds=60)
+ONCE = replace(OPEN, media_fetch_attempts=1)
 CLOSED = Settings()
 
 
-def get(url: str, settings: Settings = OPEN, seconds: float = 5.0, budget: Budget | None = None) -> bytes:
+def get(url: str, settings: Settings = OPEN, seconds: float = 60, budget: Budget | None = None) -> bytes:
     return fetch_http(url, settings, Deadline(seconds), budget or Budget(settings))
 
 
@@ -70,14 +71,14 @@ def test_refused_connections_and_unknown_names() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         with pytest.raises(Unprocessable, match="the host refuses the connection"):
-            get(f"http://127.0.0.1:{unused.getsockname()[1]}/a", seconds=0.5)
+            get(f"http://127.0.0.1:{unused.getsockname()[1]}/a", ONCE)
     with pytest.raises(Unprocessable, match="the name of the host does not resolve"):
-        get("http://no-such-host.invalid/a", seconds=0.3)
+        get("http://no-such-host.invalid/a", ONCE)
 
 
 def test_cut_bodies_are_failures() -> None:
     with serving(a=servers.cut_short(b"half")) as server, pytest.raises(Unprocessable, match="the answer is cut short"):
-        get(server.url("/a"), seconds=0.3)
+        get(server.url("/a"), ONCE)
 
 
 def test_a_peer_that_stalls_meets_the_deadline() -> None:
@@ -164,11 +165,11 @@ def test_the_private_network_is_out_of_reach(template: str) -> None:
     with serving(secret=content(b"secret")) as server:
         url = template.format(port=server.port)
         with pytest.raises((BadRequest, Unprocessable)):
-            get(url, CLOSED, seconds=0.5)
+            get(url, CLOSED)
         assert server.seen == []
         only_this = Settings(allowed_media_networks=["127.0.0.2/32"])
         with pytest.raises((BadRequest, Unprocessable)):
-            get(url, only_this, seconds=0.5)
+            get(url, only_this)
         assert server.seen == []
 
 

@@ -122,7 +122,7 @@ def test_the_state_of_another_parser_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", STATED)
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_tampered_state_is_refused_or_harmless(name: str, data: st.DataObject) -> None:
     parser, state = mid_call(name)

@@ -12,7 +12,7 @@ from renderlayer.parsers import REASONING_PARSERS, TOOL_PARSERS
 from renderlayer.parsers.resumable import HOLD_LIMIT
 from tests.parsers.support import END_OF_TURN, TURN, asking, markers_of, opened, pieces, streamed, told
 
-LAW = settings(max_examples=8, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+LAW = settings(max_examples=8, suppress_health_check=list(HealthCheck))
 BITS = (
     *('{"name": "', "get_weather", '", "arguments": ', '{"city": ', '"Paris"', "}", "]", "[", "{", '"', ", ", ": "),
     *("call:", "city", "=", "'", "(", ")", "\\", "\\u00e9", "\\x4", "functions.", "get_time:0", ";", "```json", "`"),

@@ -20,7 +20,7 @@ from tests.parsers.support import TOOLS_GIVEN, Words, asking, opened, pieces, st
 from tests.parsers.templates import EXAMPLES, LINES, LISTED, MARKERS, NOTATION, OBJECTS, TAGS, TEMPLATES
 from tests.parsers.test_laws import BITS, FRAME
 
-LAW = settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+LAW = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 NAMES = sorted(TEMPLATES)
 TEXTLESS = Words({}, frozenset())
 THOUGHTFUL = [name for name in NAMES if name != "lines"]
@@ -280,7 +280,7 @@ def test_own_markers_take_linear_time(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_tampered_state_is_refused_or_harmless(name: str, data: st.DataObject) -> None:
     parser = by_template(TEMPLATES[name])

@@ -73,7 +73,7 @@ def faulty_store(faulty: FaultyStore) -> S3Store:
     """A store behind the proxy, which does not try again, so that tests need not wait."""
     from botocore.config import Config
 
-    config = Config(retries={"total_max_attempts": 1}, response_checksum_validation="when_required", read_timeout=2)
+    config = Config(retries={"total_max_attempts": 1}, response_checksum_validation="when_required")
     return S3Store(endpoint_url=faulty.url, config=config)
 
 

@@ -72,7 +72,7 @@ class FaultyStore:
 
     def hold(self) -> None:
         self.reached.set()
-        self.go.wait(20)
+        self.go.wait(300)
 
 
 class _Server(ThreadingHTTPServer):

@@ -34,7 +34,7 @@ def sizes(*names: int) -> dict[Address, int | None]:
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 20))
+    asyncio.run(asyncio.wait_for(work, 300))
 
 
 async def held(cache: Cache, *names: int) -> Lease:
