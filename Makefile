@@ -31,7 +31,7 @@ CHECKOV_VERSION := 3.3.30
 SAM ?= $(or $(shell command -v sam 2>/dev/null),.cache/sam/bin/sam)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-clients lint fmt parity differential bench soak build deploy rehearse audit wheel lock clean
+.PHONY: help setup run test test-all test-clients lint fmt parity differential openapi bench soak build deploy rehearse audit wheel lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -95,6 +95,9 @@ parity: $(INSTALLED) ## replay the recordings of the reference (CORPUS=..., from
 differential: $(INSTALLED) ## compare with an installed reference at random (REFERENCE=DIR, COUNT=exchanges a model, SEED=)
 	@test -n "$(REFERENCE)" || { echo "no reference: REFERENCE=DIR (docs/reference.md says how to make one)" >&2; exit 1; }
 	$(BIN)/python -m tests.reference --reference $(REFERENCE) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+
+openapi: $(INSTALLED) ## write the API's description to docs/openapi.json
+	$(BIN)/python -m renderlayer.http.openapi > docs/openapi.json
 
 bench: $(INSTALLED) ## what it costs: cold start, requests, streams, photos, references, batches
 	$(BIN)/python -m tests.bench

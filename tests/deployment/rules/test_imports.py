@@ -21,6 +21,8 @@ LOCAL = (
     "http/announce.py",
     "http/page",
     "http/docs.py",
+    "http/openapi/build.py",
+    "http/openapi/management.py",
     "http/metrics.py",
 )
 """Parts that only servers and people's machines run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -66,6 +67,12 @@ class Application(FastAPI):
         self._settings = settings
         self.keys = Keys.of(settings)
         self._way = self._behind_keys(self._answer)
+
+    def openapi(self) -> dict[str, Any]:
+        """What `/openapi.json` answers: the description of the whole deployment, whichever function is asked for it."""
+        from renderlayer.http.openapi import description
+
+        return description()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._way(scope, receive, send)

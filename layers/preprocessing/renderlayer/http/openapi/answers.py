@@ -1,0 +1,221 @@
+"""Answers of the OpenAI endpoints, as models of the API's description; `derender` makes them as plain data."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from renderlayer.wire.derender import DerenderStreamState, PromptLogprob
+
+
+class Answer(BaseModel):
+    """What comes back, key for key."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class Usage(Answer):
+    """Token counts."""
+
+    prompt_tokens: int
+    total_tokens: int
+    completion_tokens: int
+    prompt_tokens_details: dict[str, Any] | None
+    completion_tokens_details: dict[str, Any] | None
+
+
+class FunctionCall(Answer):
+    name: str
+    arguments: str = Field(description="JSON, as the model wrote it.")
+
+
+class ToolCall(Answer):
+    id: str
+    type: Literal["function"]
+    function: FunctionCall
+
+
+class ChatMessage(Answer):
+    """The assistant's message; `tool_calls` only where there are some."""
+
+    role: Literal["assistant"]
+    content: str | None
+    refusal: None
+    annotations: None
+    audio: None
+    function_call: None
+    tool_calls: list[ToolCall] = Field(default_factory=list, min_length=1)
+    reasoning: str | None
+
+
+class TokenLogprob(Answer):
+    token: str
+    logprob: float
+    bytes: list[int] | None
+
+
+class TokenLogprobs(TokenLogprob):
+    """A token and those that the engine might have taken instead."""
+
+    top_logprobs: list[TokenLogprob]
+
+
+class ChatLogprobs(Answer):
+    content: list[TokenLogprobs] | None
+
+
+class ChatChoice(Answer):
+    index: int
+    message: ChatMessage
+    logprobs: ChatLogprobs | None
+    finish_reason: str | None
+    stop_reason: int | str | None
+    token_ids: list[int] | None
+    routed_experts: None
+    weight_versions: None
+
+
+class ChatCompletion(Answer):
+    """A whole chat completion."""
+
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[ChatChoice]
+    service_tier: None
+    system_fingerprint: None
+    usage: Usage
+    prompt_logprobs: list[dict[str, PromptLogprob] | None] | None
+    prompt_token_ids: list[int] | None
+    prompt_text: str | None
+    kv_transfer_params: dict[str, Any] | None
+    ec_transfer_params: dict[str, Any] | None
+    metrics: dict[str, Any] | None
+
+
+class FunctionDelta(Answer):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class ToolCallDelta(Answer):
+    """What is added to the call of this index."""
+
+    id: str | None = None
+    type: Literal["function"] | None = None
+    index: int
+    function: FunctionDelta
+
+
+class Delta(Answer):
+    """What a chunk adds to the message."""
+
+    role: Literal["assistant"] | None = None
+    content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[ToolCallDelta] = Field(default_factory=list)
+
+
+class ChatChunkChoice(Answer):
+    index: int
+    delta: Delta
+    logprobs: ChatLogprobs | None = None
+    finish_reason: str | None = None
+    stop_reason: int | str | None = None
+    token_ids: list[int] | None = None
+    weight_versions: None = None
+
+
+class ChatCompletionChunk(Answer):
+    """One event of a streamed chat completion."""
+
+    id: str
+    object: Literal["chat.completion.chunk"]
+    created: int
+    model: str
+    choices: list[ChatChunkChoice]
+    usage: Usage | None = None
+    system_fingerprint: None = None
+    prompt_token_ids: list[int] | None = None
+    prompt_text: str | None = None
+    metrics: dict[str, Any] | None = None
+    kv_transfer_params: dict[str, Any] | None = None
+
+
+class CompletionLogprobs(Answer):
+    """Lists of equal length, an entry a token; offsets are characters of the choice's text."""
+
+    text_offset: list[int]
+    token_logprobs: list[float | None]
+    tokens: list[str]
+    top_logprobs: list[dict[str, float] | None]
+
+
+class CompletionChoice(Answer):
+    index: int
+    text: str
+    logprobs: CompletionLogprobs | None
+    finish_reason: str | None
+    stop_reason: int | str | None
+    token_ids: list[int] | None
+    prompt_logprobs: list[dict[str, PromptLogprob] | None] | None
+    prompt_token_ids: list[int] | None
+    routed_experts: None
+    weight_versions: None
+
+
+class Completion(Answer):
+    """A whole text completion."""
+
+    id: str
+    object: Literal["text_completion"]
+    created: int
+    model: str
+    choices: list[CompletionChoice]
+    service_tier: None
+    system_fingerprint: None
+    usage: Usage
+    kv_transfer_params: dict[str, Any] | None
+    ec_transfer_params: dict[str, Any] | None
+    metrics: dict[str, Any] | None
+
+
+class CompletionChunkChoice(Answer):
+    index: int
+    text: str
+    logprobs: CompletionLogprobs | None = None
+    finish_reason: str | None = None
+    stop_reason: int | str | None = None
+    token_ids: list[int] | None = None
+    prompt_token_ids: list[int] | None = None
+    weight_versions: None = None
+
+
+class CompletionChunk(Answer):
+    """One event of a streamed text completion."""
+
+    id: str
+    object: Literal["text_completion"]
+    created: int
+    model: str
+    choices: list[CompletionChunkChoice]
+    usage: Usage | None = None
+    system_fingerprint: None = None
+    metrics: dict[str, Any] | None = None
+    kv_transfer_params: dict[str, Any] | None = None
+
+
+class DerenderedChatChunk(Answer):
+    """A chunk, and the state that goes into the next call."""
+
+    chunk: ChatCompletionChunk
+    stream_state: DerenderStreamState
+
+
+class DerenderedCompletionChunk(Answer):
+    """A chunk, and the state that goes into the next call."""
+
+    chunk: CompletionChunk
+    stream_state: DerenderStreamState
