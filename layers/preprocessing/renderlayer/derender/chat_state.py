@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from renderlayer.derender import checks
+from renderlayer.derender.chat_calls import CallTeller
 from renderlayer.derender.detokenize import Detokenizer, continued
 from renderlayer.derender.logprobs import TokenTexts
 from renderlayer.derender.options import NO_REQUEST
@@ -76,6 +77,8 @@ def saved(sequence: ChatSequence, body: DerenderChatStreamRequest, server: Serve
             "read": read,
             "parser": sequence.parsing.state,
         }
+        if open_call := sequence.calls.memory():
+            inside["open_call"] = open_call
         changes |= {"output_token_ids": [], "output_chunk_lens": [], "last_tool_call_ids": []}
         changes["resume"] = seal(inside, ENDPOINT, server)
         return {name: value for name, value in state.after(changes).items() if name not in _OF_PLAIN_STREAMS}
@@ -103,6 +106,7 @@ def _parsed(resume: Resume, server: Server) -> ChatSequence:
         TokenTexts(server.model),
         Parsing(server.parser, resume.parser, begun=True),
         resume.tokens,
+        calls=CallTeller(resume.options.custom, resume.open_call),
     )
 
 
@@ -115,7 +119,12 @@ def _first_parsed(
     detokenizer = Detokenizer.after_prompt(server.model.vocabulary, reading.options.skip_special, prompt)
     decoder = OutputDecoder(detokenizer, reading.options, server)
     return ChatSequence(
-        reading.options, decoder, TokenTexts(server.model), reading.begin(index), total=len(prompt or ())
+        reading.options,
+        decoder,
+        TokenTexts(server.model),
+        reading.begin(index),
+        total=len(prompt or ()),
+        calls=CallTeller(reading.options.custom),
     )
 
 

@@ -9,7 +9,8 @@ import json
 import re
 
 _OPENING = re.compile(r'\s*\{\s*"input"\s*:\s*"')
-_LONGEST_OPENING = 64
+LONGEST_REST = 64
+"""Characters that are held back at most, until they show what they begin."""
 _UNICODE = re.compile(r"\\u[0-9a-fA-F]{4}")
 
 # Before the text, inside it, behind it, and where the arguments are something else, which is passed on as it is.
@@ -68,7 +69,7 @@ class CustomInput:
 
 def _may_open(text: str) -> bool:
     """Whether more text could make this the opening."""
-    if len(text) > _LONGEST_OPENING:
+    if len(text) > LONGEST_REST:
         return False
     squeezed = "".join(text.split())
     return '{"input":"'.startswith(squeezed)

@@ -21,6 +21,7 @@ class Options(Body):
         keep_calls: tool calls reach the message (wire.md 6.5).
         forced: tool_choice is required or names a function: content is "" rather than null.
         named: tool_choice names a function: finish_reason stays.
+        custom: names of custom tools, whose calls are told as such.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -38,6 +39,7 @@ class Options(Body):
     forced: bool = False
     named: bool = False
     parallel: bool = True
+    custom: tuple[str, ...] = ()
 
     @property
     def shows_token_ids(self) -> bool:
@@ -80,6 +82,7 @@ def chat_options(request: ChatCompletionRequest, parsed: bool = False, keep_call
         forced=parsed and request.tool_choice not in (None, "none", "auto"),
         named=parsed and request.named_tool is not None,
         parallel=not parsed or request.parallel_tool_calls is not False,
+        custom=request.custom_tools if parsed else (),
     )
 
 

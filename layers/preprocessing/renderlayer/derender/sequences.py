@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from renderlayer.derender.chat_calls import CallTeller
 from renderlayer.derender.logprobs import TokenTexts, chat_logprobs, completion_logprobs, context_after
 from renderlayer.derender.messages import delta, finish_reason
 from renderlayer.derender.options import Options
@@ -64,6 +65,7 @@ class ChatSequence:
         role_sent: whether a delta has told the role.
         called: whether a tool call has been told.
         context: the last sampled ids, which later logprobs may need.
+        calls: tells the calls.
     """
 
     options: Options
@@ -74,12 +76,14 @@ class ChatSequence:
     role_sent: bool = False
     called: bool = False
     context: list[int] = field(default_factory=list)
+    calls: CallTeller = field(default_factory=CallTeller)
 
     def step(self, choice: GenerateChunkChoice) -> Json:
         """The choice of a chat completion chunk."""
         options = self.options
         output = self.decoder.step(choice)
-        told = delta(self._events(output, finished=choice.finish_reason is not None), options)
+        finished = choice.finish_reason is not None
+        told = delta(self._events(output, finished), options, self.calls, finished)
         if not self.role_sent:
             told["role"] = "assistant"
         self.role_sent = True

@@ -20,6 +20,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationError
 
+from renderlayer.derender.custom_input import LONGEST_REST, OTHER
 from renderlayer.derender.options import NO_REQUEST, Options
 from renderlayer.errors import BadRequest
 from renderlayer.render.server import Server
@@ -39,6 +40,8 @@ _KNOWN = (
     b'"tools":["content","","",false,[0,0,false,false],false],"reasoning":["inside",""]}}'
 )
 
+_Phase = Annotated[int, Field(ge=0, le=OTHER)]
+
 
 class Resume(Body):
     """The inside of a resume string.
@@ -47,6 +50,7 @@ class Resume(Body):
         tokens: prompt and output tokens so far; only counted where a parser is configured.
         window, read: the detokenizer's window as token ids, and how many of them have been emitted.
         parser: the parser's state; None where none is configured.
+        open_call: a chat's call of a custom tool whose input is being told.
     """
 
     options: Options = NO_REQUEST
@@ -54,6 +58,7 @@ class Resume(Body):
     window: Annotated[list[int], Field(max_length=WINDOW_PIECES)] = Field(default_factory=list)
     read: NonNegative = 0
     parser: dict[str, Any] | None = None
+    open_call: tuple[NonNegative, _Phase, Annotated[str, Field(max_length=LONGEST_REST)]] | None = None
 
 
 R = TypeVar("R", bound=Resume)

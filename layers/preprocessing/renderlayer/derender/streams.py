@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from renderlayer.derender import checks
 from renderlayer.derender.answers import Json, chat_chunk, chunk_usage, completion_chunk, now
+from renderlayer.derender.chat_calls import CallTeller
 from renderlayer.derender.detokenize import Detokenizer
 from renderlayer.derender.logprobs import TokenTexts
 from renderlayer.derender.options import NO_REQUEST, Options, completion_options
@@ -130,7 +131,10 @@ class ChatStream(_Stream[ChatSequence]):
             check_prompt_known(self._reading, self._prompt)
         options = self._reading.options
         parsing = self._reading.begin(index)
-        return ChatSequence(options, self._decoder(options), self._tokens, parsing, len(self._prompt or ()))
+        calls = CallTeller(options.custom)
+        return ChatSequence(
+            options, self._decoder(options), self._tokens, parsing, len(self._prompt or ()), calls=calls
+        )
 
     def _step(self, sequence: ChatSequence, choice: GenerateChunkChoice, chunk: GenerateChunk) -> Json | None:
         told = sequence.step(choice)

@@ -85,7 +85,7 @@ def _without_null_call_fields(chunk: Json) -> Json:
     """The chunk, its calls without fields that are null: clients would take a later `"type": null` for the type."""
     for choice in chunk["choices"]:
         for call in choice["delta"].get("tool_calls") or ():
-            for fields in (call, call.get("function") or {}):
+            for fields in (call, call.get("function") or call.get("custom") or {}):
                 for name in [name for name, value in fields.items() if value is None]:
                     del fields[name]
     return chunk

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from renderlayer.errors import BadRequest
 from renderlayer.wire._base import Body, DictOf, ListOf, parse_at, refused
 from renderlayer.wire._sampling import MediaOptions, SamplingFields, check_number
-from renderlayer.wire.chat_tools import needs_functions, plain_call, with_functions
+from renderlayer.wire.chat_tools import custom_names, needs_functions, plain_call, with_functions
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -93,6 +93,16 @@ class ChatCompletionRequest(SamplingFields):
     mm_processor_kwargs: dict[str, Any] | None = None
     return_prompt_text: bool | None = None
 
+    _custom_tools: tuple[str, ...] = PrivateAttr(())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _remembering_custom_tools(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        request = handler(data)
+        if isinstance(data, dict):
+            request._custom_tools = custom_names(data.get("tools"))
+        return request
+
     @model_validator(mode="before")
     @classmethod
     def _chat_checks(cls, data: Any) -> Any:
@@ -106,6 +116,11 @@ class ChatCompletionRequest(SamplingFields):
         if needs_functions(data):
             data = with_functions(data)
         return {**data, "tool_choice": _tool_choice(data)} if _needs_choice(data) else data
+
+    @property
+    def custom_tools(self) -> tuple[str, ...]:
+        """Names of the tools that were declared as custom tools; among `tools` they are functions."""
+        return self._custom_tools
 
     @property
     def named_tool(self) -> str | None:

@@ -41,6 +41,14 @@ def needs_functions(data: Json) -> bool:
     return isinstance(tools, list) and any(isinstance(tool, dict) and tool.get("type") == "custom" for tool in tools)
 
 
+def custom_names(tools: Any) -> tuple[str, ...]:
+    """Names of the custom tools among a body's tools."""
+    if not isinstance(tools, list):
+        return ()
+    customs = [tool for tool in tools if isinstance(tool, dict) and tool.get("type") == "custom"]
+    return tuple(name for tool in customs if (name := _name(tool)) is not None)
+
+
 def with_functions(data: Json) -> Json:
     """The body with functions in place of custom tools, and a choice that knows functions only.
 

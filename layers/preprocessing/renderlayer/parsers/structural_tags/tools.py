@@ -48,16 +48,15 @@ def is_strict(tool: dict[str, Any]) -> bool:
     return tool["function"].get("strict") is True
 
 
-def read_tools(
-    tools: Sequence[dict[str, Any]], name: str | None, all_strict: bool, unless_lax: bool = False
-) -> list[Tool]:
+def read_tools(tools: Sequence[dict[str, Any]], name: str | None, all_strict: bool, held: bool = False) -> list[Tool]:
     """The tools that may be called, from their dumps.
 
     Args:
         tools: dumped tools (wire.md 2.7).
         name: the named tool, or None for all.
         all_strict: hold every tool's arguments to its schema, as if each were strict.
-        unless_lax: the same for tools that do not say `"strict": false`; arguments without a schema are an object.
+        held: the same for tools that do not say `"strict": false`; arguments of those, and without a schema, are an
+            object.
 
     Raises:
         BadRequest: no tool has that name.
@@ -69,8 +68,8 @@ def read_tools(
             parameters = function.get("parameters")
             strict = parameters is not None and (all_strict or is_strict(tool))
             schema: Schema = parameters if strict else True
-            if unless_lax and function.get("strict") is not False:
-                schema = _object(parameters or {})
+            if held:
+                schema = _object((parameters or {}) if strict or function.get("strict") is not False else {})
             found.append(Tool(function["name"], schema, parameters))
     if not found:
         raise BadRequest(f"The tool with name '{name}' is not found in the tools list.")
