@@ -9,8 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from renderlayer.errors import BadRequest
+from renderlayer.errors import BadRequest, RenderLayerError
 from renderlayer.references.scan import Found, mentioned, references
+from renderlayer.wire._base import parse
+from renderlayer.wire.generate import GenerateRequest
 
 ONE = "s3://bucket/references/f/one"
 TWO = "s3://bucket/references/f/two"
@@ -118,6 +120,55 @@ def test_entries_behind_containers_are_found() -> None:
 @pytest.mark.parametrize(
     "before", ["[", '{"features":{"kwargs_data":{"image":[', '{"features":{"kwargs_data":{"image":[[']
 )
-def test_bodies_of_too_many_parts_are_refused(before: str, part: str) -> None:
+def test_bodies_of_too_many_parts_are_refused(before: str, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("renderlayer.references.scan.MOST_PARTS", 5000)
     with pytest.raises(BadRequest, match="too many parts"):
-        references((before + part * 1_000_001).encode())
+        references((before + part * 5001).encode())
+    assert references((before + part * 2000).encode()) == []
+
+
+SLOT = st.lists(st.none() | st.text() | st.sampled_from([ONE, TWO]), min_size=1, max_size=4)
+PLAUSIBLE = st.dictionaries(st.sampled_from(["image", "video", "", "kwargs_data"]), SLOT, max_size=3)
+
+
+@given(kwargs_data=st.none() | PLAUSIBLE, metadata=st.booleans(), style=st.integers(0, 2))
+def test_what_the_wire_accepts_is_searched_whole(
+    kwargs_data: dict[str, list[Any]] | None, metadata: bool, style: int
+) -> None:
+    """Of a request that the engine takes, no entry that is a reference stays unfound, and nothing else is found."""
+    lengths = {name: len(listed) for name, listed in (kwargs_data or {}).items()}
+    offsets = {name: sum(list(lengths.values())[:at]) for at, name in enumerate(lengths)}
+    features = {
+        "mm_hashes": {name: ["h"] * length for name, length in lengths.items()},
+        "mm_placeholders": {
+            name: [{"offset": offsets[name] + at, "length": 1} for at in range(length)]
+            for name, length in lengths.items()
+        },
+        "kwargs_data": kwargs_data,
+        "mm_metadata": kwargs_data if metadata else None,
+    }
+    text = written({"token_ids": [1] * sum(lengths.values(), 1), "features": features, "sampling_params": {}}, style)
+    read = parse(GenerateRequest, json.loads(text)).features
+    assert read is not None
+    entries = [
+        (f"features.{slot}.{name}[{at}]", entry)
+        for slot in SLOTS
+        for name, listed in (getattr(read, slot) or {}).items()
+        for at, entry in enumerate(listed)
+        if entry is not None and entry.startswith("s3:")
+    ]
+    assert [(entry.path, entry.text) for entry in references(text)] == entries
+
+
+@pytest.mark.parametrize("listed", [[[ONE]], [{"a": ONE}], {"0": ONE}, ONE, [[], ONE], [True, ONE], [1, ONE]], ids=str)
+def test_entries_are_strings_and_nothing_else(listed: Any) -> None:
+    """What is found beside entries of other kinds is fetched in vain: the engine refuses the request."""
+    features = {"mm_hashes": {}, "mm_placeholders": {}, "kwargs_data": {"image": listed}}
+    with pytest.raises(RenderLayerError, match="kwargs_data"):
+        parse(GenerateRequest, {"token_ids": [1], "features": features, "sampling_params": {}})
+
+
+def test_a_scheme_that_is_written_with_escapes_is_no_reference() -> None:
+    """It reaches the engine, for which it is broken base64."""
+    escaped = b'{"features":{"kwargs_data":{"image":["\\u0073\\u0033:\\/\\/bucket"]}}}'
+    assert references(escaped) == [] and not mentioned([escaped])

@@ -1,7 +1,9 @@
 """Where references stand in the JSON text of a generate request, found without decoding it.
 
 The text is read token by token with a regular expression that skips numbers and passes over long strings at once; a
-path of keys is kept. What is no valid JSON is left to the engine to refuse.
+path of keys is kept. An entry is a string that stands directly in a list under a modality, as the wire has it
+(docs/wire.md 4.6), and begins with `s3:` in plain letters; its other letters may be escaped. What is no valid JSON, or
+has entries of another kind, is left to the engine to refuse.
 """
 
 from __future__ import annotations
