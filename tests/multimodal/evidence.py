@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+from tests.multimodal.folders import ANSWERS
+
 RECORDINGS = {
     "AriaForConditionalGeneration": "fam-aria",
     "Cohere2VisionForConditionalGeneration": "fam-cohere2-vision",
@@ -46,5 +50,7 @@ ALIKE = {
 """Architecture → another one, whose processor is the same in the reference."""
 ORACLES = {"Phi4MultimodalForCausalLM": "phi4_multimodal"}
 """Architecture → a case of `processed.CASES`: Hugging Face's processor, to the last bit."""
+KEPT = frozenset(name.partition("-")[0] for name in json.loads(ANSWERS.read_text(encoding="utf-8")))
+"""Architectures of which answers of the real server are kept as digests (`tests.multimodal.folders`)."""
 ANSWERED = {("Qwen2_5_VLForConditionalGeneration", "video"), ("Qwen3VLForConditionalGeneration", "video")}
 """Media of which the sets above hold none: answers of the real server kept as digests, and the class of another set."""

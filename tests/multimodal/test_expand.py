@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.expand import Range, expand
+from renderlayer.multimodal.expand import Range, expand, expand_text, is_merged
 from renderlayer.multimodal.families.base import Plan
 
 
@@ -88,3 +90,31 @@ def test_laws(prompt: list[int], images: list[list[int]], videos: list[list[int]
     for place, target in places:
         ids[place.offset : place.offset + place.length] = [target]
     assert ids == prompt
+
+
+class Merging:
+    """Letters are tokens; so are a closing angle and a line break together."""
+
+    def encode(self, text: str) -> list[int]:
+        return [0 if letter == "\0" else ord(letter) for letter in text.replace(">\n", "\0")]
+
+    def decode(self, token_ids: Sequence[int], skip_special_tokens: bool) -> str:
+        return "".join(chr(token) if token else ">\n" for token in token_ids)
+
+
+def test_a_target_that_merges_with_its_surroundings_is_found_in_the_text() -> None:
+    encode = Merging().encode
+    targets, plans = {"image": encode("<i>")}, {"image": [plan(*encode("[AA]")), plan(*encode("[B]"))]}
+    prompt = encode("a<i>\nb<i>c")
+    assert is_merged(prompt, targets, plans)
+    assert not is_merged(encode("<i> <i>"), targets, plans)
+    ids, ranges = expand_text(prompt, targets, plans, Merging())
+    assert ids == encode("a[AA]\nb[B]c")
+    assert ranges == {"image": [Range(1, 4), Range(7, 3)]}
+
+
+@pytest.mark.parametrize("text", ["<i>\n", "<i>\n<i>\n<i>"])
+def test_in_the_text_there_are_as_many_targets_as_items(text: str) -> None:
+    encode = Merging().encode
+    with pytest.raises(BadRequest):
+        expand_text(encode(text), {"image": encode("<i>")}, {"image": [plan(1), plan(2)]}, Merging())

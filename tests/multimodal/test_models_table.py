@@ -15,9 +15,10 @@ from renderlayer.bundle.pack.families import unsupported
 from renderlayer.multimodal.families import FAMILIES, build
 from renderlayer.multimodal.families.architectures import TAKEN
 from renderlayer.multimodal.families.base import Facts, Family
-from tests.multimodal.evidence import ALIKE, ANSWERED, MORE_RECORDINGS, ORACLES, RECORDINGS
+from tests.multimodal.evidence import ALIKE, ANSWERED, KEPT, MORE_RECORDINGS, ORACLES, RECORDINGS
 from tests.multimodal.processed import CASES, CLIP, Words
 from tests.multimodal.recorded import media
+from tests.multimodal.test_answers import RECORDED
 from tests.multimodal.test_family_recordings import recorded
 
 TABLE = Path(__file__).parents[2] / "docs" / "models.md"
@@ -36,8 +37,9 @@ inspect` says the same of a packed model.
   `pack --strict` refuses the model.
 - **–**: the model does not take the medium.
 
-The evidence is a set of recorded exchanges of the real server that the tests replay, or the model's own processor, with
-which the tests compare.
+The evidence is a set of recorded exchanges of the real server that the tests replay; or the server's answers about a
+small model made for the purpose, of which digests are kept (`tests/multimodal/folders`); or the model's own processor,
+with which the tests compare.
 
 """
 
@@ -64,6 +66,8 @@ def evidence(architecture: str) -> str:
         return f"recordings ({RECORDINGS[architecture]})"
     if architecture in ALIKE:
         return f"the processor of {ALIKE[architecture]}"
+    if architecture in KEPT:
+        return "answers"
     return "its processor" if architecture in ORACLES else ""
 
 
@@ -101,7 +105,7 @@ def test_every_claim_has_its_evidence() -> None:
     for name in FAMILIES:
         if "exact" in {cell(name, modality) for modality in MODALITIES}:
             assert evidence(name), name
-    assert set(RECORDINGS) | set(ALIKE) | set(ORACLES) <= set(FAMILIES)
+    assert set(RECORDINGS) | set(ALIKE) | set(ORACLES) | KEPT <= set(FAMILIES)
     assert set(ALIKE.values()) <= set(RECORDINGS)
     assert set(ORACLES.values()) <= set(CASES)
 
@@ -117,6 +121,18 @@ def test_recordings_show_each_medium(shared: Path, name: str) -> None:
         for item in media(case)
     }
     assert exact <= seen | {modality for architecture, modality in ANSWERED if architecture == name}
+
+
+@pytest.mark.parametrize("name", sorted(KEPT - set(RECORDINGS)))
+def test_answers_show_each_medium(name: str) -> None:
+    """Of every medium that is called exact the server answered with tensors."""
+    exact = {modality for modality in MODALITIES if cell(name, modality) == "exact"}
+    assert exact <= {
+        modality
+        for answer in RECORDED[name].values()
+        for modality, items in (answer.get("kwargs_data") or {}).items()
+        if items
+    }
 
 
 def test_more_recordings_are_of_known_models(shared: Path) -> None:

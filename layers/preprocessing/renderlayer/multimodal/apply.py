@@ -15,7 +15,7 @@ from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest, RenderLayerError
 from renderlayer.memory import Budget, media_budget, return_freed, until_answered
 from renderlayer.multimodal.collect import collect
-from renderlayer.multimodal.expand import Range, expand
+from renderlayer.multimodal.expand import Range, expand, expand_text, is_merged
 from renderlayer.multimodal.families.base import Embeds, Family, Plan
 from renderlayer.multimodal.identity import Identity
 from renderlayer.multimodal.items import MediaItem
@@ -114,7 +114,11 @@ def apply(
         for item, medium in zip(items, media, strict=True)
     ]
     plans = _by_modality((entry.modality, entry.plan) for entry in entries)
-    expanded, ranges = expand(token_ids, {name: family.target(name) for name in plans}, plans, family.join)
+    targets = {name: family.target(name) for name in plans}
+    if is_merged(token_ids, targets, plans):
+        expanded, ranges = expand_text(token_ids, targets, plans, model.tokenizer)
+    else:
+        expanded, ranges = expand(token_ids, targets, plans, family.join)
     wanted = payload != "none"
     features = {
         "mm_hashes": _by_modality((entry.modality, entry.mm_hash) for entry in entries),

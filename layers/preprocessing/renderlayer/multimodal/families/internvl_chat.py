@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.clip import Clip
-from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
+from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.internvl import nearest
 from renderlayer.multimodal.families.sizes import Size, check_tiles, tile_grids
@@ -26,23 +26,31 @@ _VIDEO_TOKENS = {
 _OPTIONS = ("image_size", "min_dynamic_patch", "max_dynamic_patch", "dynamic_image_size", "use_thumbnail")
 
 
-class InternVLChat(Plain):
-    """InternVL 1.5 to 3.5."""
+class Tiled(Plain):
+    """Images of InternVL and of models that cut theirs as it does."""
+
+    modalities: tuple[str, ...] = ("image",)
+    marks = ("<img>", "<IMG_CONTEXT>", "</img>")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.context = facts.token("<IMG_CONTEXT>")
-        self.begin, self.end = facts.token("<img>"), facts.token("</img>")
+        begin, context, end = self.marks
+        self.begin, self.context, self.end = (
+            facts.lexicon.encode(begin),
+            facts.token(context),
+            facts.lexicon.encode(end),
+        )
         config = facts.config
-        text = config.get("llm_config") or config.get("text_config") or {}
-        self.video = facts.lexicon.id_of(_VIDEO_TOKENS.get(str(text.get("model_type")), ""))
-        self.modalities = ("image",) if self.video is None else ("image", "video")
         tower = config.get("vision_config", {})
-        self.edge = int(tower.get("image_size", 448))
+        self.edge = self.tile(config, tower)
         ratio = float(config.get("downsample_ratio", 0.5))
-        self.length = int((self.edge // int(tower.get("patch_size", 14))) ** 2 * ratio**2)
+        self.length = int((self.edge // _side(tower.get("patch_size", 14))) ** 2 * ratio**2)
         self.defaults = {"min_dynamic_patch": 1, "max_dynamic_patch": 12, "dynamic_image_size": True}
         self.defaults |= {"use_thumbnail": True, **{name: config[name] for name in _OPTIONS if name in config}}
+
+    def tile(self, config: Mapping[str, Any], tower: Mapping[str, Any]) -> int:
+        """The edge of a tile in pixels."""
+        return _side(tower.get("image_size", 448))
 
     def placeholder(self, modality: str, ordinal: int) -> str:
         return f"<{modality}>"
@@ -51,38 +59,68 @@ class InternVLChat(Plain):
         return self.facts.lexicon.encode(f"<{modality}>")
 
     def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
-        return self._plan_video(media) if modality == "video" else self._plan_image(media, kwargs)
+        return self.plan_image(media, self.chosen(kwargs))
 
-    def _plan_image(self, picture: Picture, kwargs: Mapping[str, Any]) -> Plan:
+    def chosen(self, kwargs: Mapping[str, Any]) -> Options:
+        """The options of configuration, server and request.
+
+        Raises:
+            BadRequest: there is one that the processor does not have, or that cannot be changed.
+        """
         unknown = [name for name in kwargs if name not in _OPTIONS and not name.endswith("_kwargs")]
         if unknown:
             raise BadRequest(f"InternVL's processor has no option {unknown[0][:100]!r}; it has {', '.join(_OPTIONS)}.")
         chosen = options(self.defaults, kwargs, "images_kwargs")
         if chosen.get("image_size", self.edge) != self.edge:
             raise BadRequest("image_size cannot be changed by request.", "mm_processor_kwargs")
+        return chosen
+
+    def plan_image(self, picture: Picture, chosen: Options) -> Plan:
+        """Tiles of the grid that is nearest to the image's shape, and the whole where there are several."""
         width, height = picture.size
         least, most = (chosen["min_dynamic_patch"], chosen["max_dynamic_patch"])
         grids = tile_grids(int(least), check_tiles(int(most))) if chosen["dynamic_image_size"] else ((1, 1),)
         shape = nearest((height, width), self.edge**2, grids)
         count = shape[0] * shape[1]
         thumbnail = bool(chosen["use_thumbnail"]) and count > 1
+        return self.laid_out(count + thumbnail, lambda: cut(picture, [shape], self.edge, thumbnail))
+
+    def laid_out(self, count: int, pixels: Callable[[], Tensor]) -> Plan:
+        """The plan of an image of so many tiles."""
         metadata = {
-            "image_num_patches": Field(int64(count + thumbnail), "batched", keep_on_cpu=True),
+            "image_num_patches": Field(int64(count), "batched", keep_on_cpu=True),
             "image_token_id": Field(int64(self.context), "shared", keep_on_cpu=True),
         }
 
         def fields() -> Fields:
-            return {"pixel_values_flat": Field(_tiles(picture, shape, self.edge, thumbnail), "flat"), **metadata}
+            return {"pixel_values_flat": Field(pixels(), "flat"), **metadata}
 
-        tokens = [self.begin, *[self.context] * (self.length * (count + thumbnail)), self.end]
+        tokens = self.tokens(count)
         return Plan(tokens, metadata, fields, [token == self.context for token in tokens])
+
+    def tokens(self, count: int) -> list[int]:
+        """What stands for an image of so many tiles."""
+        return [*self.begin, *[self.context] * (self.length * count), *self.end]
+
+
+class InternVLChat(Tiled):
+    """InternVL 1.5 to 3.5."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__(facts)
+        text = facts.config.get("llm_config") or facts.config.get("text_config") or {}
+        self.video = facts.lexicon.id_of(_VIDEO_TOKENS.get(str(text.get("model_type")), ""))
+        self.modalities = ("image",) if self.video is None else ("image", "video")
+
+    def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
+        return self._plan_video(media) if modality == "video" else super().plan(modality, media, kwargs)
 
     def _plan_video(self, clip: Clip) -> Plan:
         assert self.video is not None
         tokens: list[int] = []
         for number in range(1, len(clip.indices) + 1):
             tokens += self.facts.lexicon.encode(f"Frame{number}: ")
-            tokens += [self.begin, *[self.video] * self.length, self.end]
+            tokens += [*self.begin, *[self.video] * self.length, *self.end]
         metadata = {
             "video_num_patches": Field(int64(len(clip.indices)), "batched", keep_on_cpu=True),
             "video_token_id": Field(int64(self.video), "shared", keep_on_cpu=True),
@@ -94,17 +132,27 @@ class InternVLChat(Plain):
         return Plan(tokens, metadata, fields, [token == self.video for token in tokens])
 
 
-def _tiles(picture: Picture, shape: Size, edge: int, thumbnail: bool) -> Tensor:
-    """bfloat16 of shape (tiles, 3, edge, edge); the thumbnail comes last."""
+def _side(given: Any) -> int:
+    """An edge that is configured as a number or as a pair of equal ones."""
+    return int(given[0] if isinstance(given, list) else given)
+
+
+def cut(picture: Picture, shapes: Sequence[Size], edge: int, thumbnail: bool = True) -> Tensor:
+    """bfloat16 of shape (tiles, 3, edge, edge): the tiles of each grid, and the thumbnail last.
+
+    The only tile of a grid is the thumbnail.
+    """
     import numpy as np
 
     from renderlayer.multimodal.pixels import stills
 
-    image = picture.rgb()
-    parts = stills.tiles(stills.planes(image.resize((edge * shape[1], edge * shape[0]))), (edge, edge))
+    image, parts = picture.rgb(), []
+    for rows, columns in shapes:
+        if rows * columns > 1 or not thumbnail:
+            parts.append(stills.tiles(stills.planes(image.resize((edge * columns, edge * rows))), (edge, edge)))
     if thumbnail:
-        parts = np.concatenate([parts, stills.planes(image.resize((edge, edge)))[None]])
-    return _normalised(parts)
+        parts.append(stills.planes(image.resize((edge, edge)))[None])
+    return _normalised(np.concatenate(parts))
 
 
 def _frames(frames: Iterable[Any], edge: int) -> Tensor:

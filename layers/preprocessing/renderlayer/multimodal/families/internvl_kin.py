@@ -1,0 +1,84 @@
+"""Models that cut their images as InternVL does: Eagle 2.5, H2OVL, NVLM, and those that differ by their name only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from renderlayer.errors import BadRequest
+from renderlayer.multimodal.families.base import Facts, Options, Plan
+from renderlayer.multimodal.families.internvl import nearest
+from renderlayer.multimodal.families.internvl_chat import Tiled, cut
+from renderlayer.multimodal.families.sizes import Size, check_tiles, tile_grids
+from renderlayer.multimodal.picture import Picture
+
+_FEWEST_AGAIN = 3  # tiles of H2OVL's second pass
+
+
+class Eagle(Tiled):
+    """Eagle 2.5, whose tiles may be larger than its tower's images."""
+
+    def tile(self, config: Mapping[str, Any], tower: Mapping[str, Any]) -> int:
+        return int(config.get("force_image_size") or super().tile(config, tower))
+
+
+class NVLM(Tiled):
+    """NVLM-D: each tile is named in the prompt."""
+
+    marks = ("<Image>", "<|vision_pad|>", "</Image>")
+
+    def target(self, modality: str) -> list[int]:
+        return self.facts.lexicon.encode("<image>\n")
+
+    def tokens(self, count: int) -> list[int]:
+        names = [f"<tile_{number}>" for number in range(1, count)]
+        if self.defaults["use_thumbnail"]:
+            names.append("<tile_global_thumbnail>")
+        begin, context, end = self.marks
+        encode, out = self.facts.lexicon.encode, list[int]()
+        for token in encode(begin + "".join(name + context for name in names) + end):
+            out += [token] * (self.length if token == self.context else 1)
+        return [*out, *encode("\n")]
+
+
+class H2OVL(Tiled):
+    """H2OVL-Mississippi: a lone image is cut twice, into tiles of different shapes."""
+
+    def __init__(self, facts: Facts, lone: bool = True) -> None:
+        super().__init__(facts)
+        self.lone = lone
+        self.twice = lone and bool(facts.config.get("use_msac"))
+
+    def among(self, count: int) -> H2OVL:
+        return self if self.lone == (count == 1) else H2OVL(self.facts, count == 1)
+
+    def circumstances(self, modality: str) -> dict[str, Any]:
+        return {"use_msac": self.twice}
+
+    def chosen(self, kwargs: Mapping[str, Any]) -> Options:
+        if "use_msac" in kwargs:
+            raise BadRequest("use_msac cannot be changed by request.", "mm_processor_kwargs")
+        return super().chosen(kwargs)
+
+    def plan_image(self, picture: Picture, chosen: Options) -> Plan:
+        if not self.twice:
+            return super().plan_image(picture, chosen)
+        width, height = picture.size
+        most = check_tiles(int(chosen["max_dynamic_patch"])) if chosen["dynamic_image_size"] else 1
+        first = nearest((height, width), self.edge**2, tile_grids(1, most))
+        again = [
+            (across, down) for across, down in tile_grids(_FEWEST_AGAIN, most) if first[1] % across and first[0] % down
+        ]
+        second = nearest((height, width), self.edge**2, again)
+        counts = [_with_whole(shape) for shape in (first, second)]
+
+        def pixels() -> Any:
+            return cut(picture, (second, first), self.edge)
+
+        return self.laid_out(sum(counts) - 1, pixels)
+
+
+def _with_whole(shape: Size) -> int:
+    """Tiles of the grid, and the whole where there are several."""
+    count = shape[0] * shape[1]
+    return count + (count > 1)

@@ -1,0 +1,287 @@
+"""The folders; each is named as its architecture, or as that and what is special about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.multimodal.folders import TEXT, VISION, Folder
+
+_QWEN_TOKENS = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
+_QWEN_IDS = {
+    "image_token_id": "@<|image_pad|>",
+    "video_token_id": "@<|video_pad|>",
+    "vision_start_token_id": "@<|vision_start|>",
+    "vision_end_token_id": "@<|vision_end|>",
+}
+_TILES = {
+    "downsample_ratio": 0.5,
+    "dynamic_image_size": True,
+    "force_image_size": 224,
+    "min_dynamic_patch": 1,
+    "max_dynamic_patch": 6,
+    "ps_version": "v2",
+    "select_layer": -1,
+    "use_thumbnail": True,
+    "text_config": TEXT,
+    "vision_config": {**VISION, "image_size": 224, "patch_size": 14},
+}
+_INTERNVL_TOKENS = ("<img>", "</img>", "<IMG_CONTEXT>")
+_INTERNVL = {
+    "preprocessor_config": {
+        "crop_to_patches": False,
+        "min_patches": 1,
+        "max_patches": 6,
+        "image_mean": [0.485, 0.456, 0.406],
+        "image_std": [0.229, 0.224, 0.225],
+        "image_processor_type": "GotOcr2ImageProcessorFast",
+        "processor_class": "InternVLProcessor",
+        "size": {"height": 224, "width": 224},
+    },
+    "processor_config": {"image_seq_length": 64, "processor_class": "InternVLProcessor"},
+    "video_preprocessor_config": {
+        "video_processor_type": "InternVLVideoProcessor",
+        "size": {"height": 384, "width": 384},
+        "image_mean": [0.485, 0.456, 0.406],
+        "image_std": [0.229, 0.224, 0.225],
+        "processor_class": "InternVLProcessor",
+    },
+}
+_QWEN3_TEXT = {
+    **TEXT,
+    "model_type": "qwen3_vl_text",
+    "rope_parameters": {
+        "mrope_interleaved": True,
+        "mrope_section": [6, 5, 5],
+        "rope_theta": 1e6,
+        "rope_type": "default",
+    },
+}
+_QWEN3_VISION = {
+    "depth": 2,
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_heads": 2,
+    "patch_size": 16,
+    "spatial_merge_size": 2,
+    "temporal_patch_size": 2,
+    "out_hidden_size": 64,
+    "num_position_embeddings": 2304,
+    "deepstack_visual_indexes": [0],
+}
+_QWEN3_FILES = {
+    "preprocessor_config": {
+        "size": {"longest_edge": 16777216, "shortest_edge": 65536},
+        "patch_size": 16,
+        "temporal_patch_size": 2,
+        "merge_size": 2,
+        "image_mean": [0.5, 0.5, 0.5],
+        "image_std": [0.5, 0.5, 0.5],
+        "processor_class": "Qwen3VLProcessor",
+        "image_processor_type": "Qwen2VLImageProcessorFast",
+    },
+    "video_preprocessor_config": {
+        "size": {"longest_edge": 25165824, "shortest_edge": 4096},
+        "patch_size": 16,
+        "temporal_patch_size": 2,
+        "merge_size": 2,
+        "image_mean": [0.5, 0.5, 0.5],
+        "image_std": [0.5, 0.5, 0.5],
+        "processor_class": "Qwen3VLProcessor",
+        "video_processor_type": "Qwen3VLVideoProcessor",
+    },
+}
+_QWEN2_VISION = {
+    "depth": 2,
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_heads": 2,
+    "patch_size": 14,
+    "spatial_merge_size": 2,
+    "spatial_patch_size": 14,
+    "temporal_patch_size": 2,
+    "out_hidden_size": 64,
+}
+_QWEN2_IMAGES = {
+    "min_pixels": 3136,
+    "max_pixels": 12845056,
+    "patch_size": 14,
+    "temporal_patch_size": 2,
+    "merge_size": 2,
+    "image_mean": [0.48145466, 0.4578275, 0.40821073],
+    "image_std": [0.26862954, 0.26130258, 0.27577711],
+    "image_processor_type": "Qwen2VLImageProcessor",
+}
+_STEP_TOKENS = ("<im_start>", "<im_end>", "<patch_start>", "<patch_end>", "<patch_newline>", "<im_patch>")
+_STEP = {
+    "image_token_id": "@<im_patch>",
+    "image_token_len": 169,
+    "patch_token_len": 81,
+    "text_config": {
+        "model_type": "step3_text",
+        "architectures": ["Step3TextForCausalLM"],
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_attention_heads": 2,
+        "num_attention_groups": 1,
+        "num_hidden_layers": 2,
+        "max_seq_len": 65536,
+        "vocab_size": 1024,
+        "head_dim": 32,
+        "moe_num_experts": 4,
+        "moe_top_k": 2,
+        "moe_intermediate_size": 32,
+        "share_expert_dim": 32,
+        "share_q_dim": 32,
+        "moe_layers_enum": [1],
+    },
+    "vision_config": {
+        **VISION,
+        "model_type": "step3_vision_encoder",
+        "output_hidden_size": 64,
+        "image_size": 728,
+        "patch_size": 14,
+    },
+}
+_LARGE = ((500, 333), (333, 777), (900, 120), (37, 41), (1024, 768), (1100, 20), (728, 728), (3100, 500))
+
+
+def _tiled(architecture: str, tokens: tuple[str, ...] = _INTERNVL_TOKENS, **config: Any) -> Folder:
+    options = ({"max_dynamic_patch": 3}, {"dynamic_image_size": False})
+    whole = {"architectures": [architecture], **_TILES, **config}
+    return Folder(whole, {}, tokens, options=options, code=True)
+
+
+FOLDERS = {
+    "Eagle2_5_VLForConditionalGeneration": _tiled("Eagle2_5_VLForConditionalGeneration", force_image_size=448),
+    "H2OVLChatModel": _tiled("H2OVLChatModel", use_msac=True),
+    "H2OVLChatModel-single": _tiled("H2OVLChatModel", use_msac=False),
+    "NVLM_D": _tiled("NVLM_D", ("<Image>", "</Image>", "<|vision_pad|>")),
+    "SkyworkR1VChatModel": _tiled("SkyworkR1VChatModel"),
+    "InternS1ForConditionalGeneration": Folder(
+        {
+            "architectures": ["InternS1ForConditionalGeneration"],
+            "model_type": "internvl",
+            "image_token_id": "@<IMG_CONTEXT>",
+            "image_seq_length": 64,
+            "downsample_ratio": 0.5,
+            "text_config": TEXT,
+            "vision_config": {
+                **VISION,
+                "model_type": "internvl_vision",
+                "image_size": [224, 224],
+                "patch_size": [14, 14],
+            },
+        },
+        _INTERNVL,
+        (*_INTERNVL_TOKENS, "<video>"),
+        ("image", "video"),
+        {
+            "extra_special_tokens": {
+                "start_image_token": "<img>",
+                "end_image_token": "</img>",
+                "context_image_token": "<IMG_CONTEXT>",
+                "video_token": "<video>",
+            }
+        },
+    ),
+    "QianfanOCRForConditionalGeneration": Folder(
+        {
+            "architectures": ["QianfanOCRForConditionalGeneration"],
+            "model_type": "qianfan_ocr",
+            "image_token_id": "@<IMG_CONTEXT>",
+            **{key: value for key, value in _TILES.items() if key != "force_image_size"},
+        },
+        {},
+        _INTERNVL_TOKENS,
+        options=({"max_dynamic_patch": 3},),
+    ),
+    "Cosmos3ForConditionalGeneration": Folder(
+        {
+            "architectures": ["Cosmos3ForConditionalGeneration"],
+            "model_type": "cosmos3_omni",
+            **_QWEN_IDS,
+            "text_config": _QWEN3_TEXT,
+            "vision_config": _QWEN3_VISION,
+        },
+        _QWEN3_FILES,
+        _QWEN_TOKENS,
+        ("image", "video"),
+        options=({"max_pixels": 40000}, {"size": {"shortest_edge": 4096, "longest_edge": 50000}}),
+    ),
+    "Qwen4ExpForConditionalGeneration": Folder(
+        {
+            "architectures": ["Qwen4ExpForConditionalGeneration"],
+            "model_type": "qwen4_exp",
+            **_QWEN_IDS,
+            "text_config": {**_QWEN3_TEXT, "model_type": "qwen4_exp_text"},
+            "vision_config": {**_QWEN3_VISION, "model_type": "qwen4_exp_vision"},
+        },
+        _QWEN3_FILES,
+        _QWEN_TOKENS,
+        ("image", "video"),
+    ),
+    "Exaone4_5_ForConditionalGeneration": Folder(
+        {
+            "architectures": ["Exaone4_5_ForConditionalGeneration"],
+            "model_type": "exaone4_5",
+            **_QWEN_IDS,
+            "text_config": {**TEXT, "model_type": "exaone4", "architectures": ["Exaone4ForCausalLM"]},
+            "vision_config": _QWEN2_VISION,
+        },
+        {"preprocessor_config": {**_QWEN2_IMAGES, "processor_class": "Exaone4_5_Processor"}},
+        (*_QWEN_TOKENS[2:], "<vision>", "</vision>", *_QWEN_TOKENS[:2]),
+        ("image", "video"),
+        options=({"max_pixels": 40000},),
+    ),
+    "Cosmos3EdgeForConditionalGeneration": Folder(
+        {
+            "architectures": ["Cosmos3EdgeForConditionalGeneration"],
+            "model_type": "cosmos3_edge",
+            **_QWEN_IDS,
+            "text_config": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "vocab_size": 1024},
+            "vision_config": {"patch_size": 16, "spatial_merge_size": 2},
+        },
+        {
+            "preprocessor_config": {
+                "image_processor_type": "Cosmos3EdgeImageProcessor",
+                "processor_class": "Cosmos3EdgeProcessor",
+                "patch_size": 16,
+                "temporal_patch_size": 1,
+                "merge_size": 2,
+                "size": {"shortest_edge": 65536, "longest_edge": 16777216},
+            },
+            "video_preprocessor_config": {
+                "video_processor_type": "Cosmos3EdgeVideoProcessor",
+                "processor_class": "Cosmos3EdgeProcessor",
+                "patch_size": 16,
+                "temporal_patch_size": 1,
+                "merge_size": 2,
+            },
+        },
+        _QWEN_TOKENS,
+        ("image", "video"),
+        options=({"size": {"shortest_edge": 4096, "longest_edge": 50000}},),
+    ),
+    "OpenCUAForConditionalGeneration": Folder(
+        {
+            "architectures": ["OpenCUAForConditionalGeneration"],
+            "media_placeholder_token_id": "@<|media_placeholder|>",
+            "text_config": TEXT,
+            "vision_config": _QWEN2_VISION,
+        },
+        {"preprocessor_config": _QWEN2_IMAGES},
+        ("<|media_begin|>", "<|media_placeholder|>", "<|media_end|>"),
+        code=True,
+        options=({"max_pixels": 40000},),
+    ),
+    **{
+        name: Folder({"architectures": [name], "model_type": "step3_vl", **_STEP}, {}, _STEP_TOKENS, images=_LARGE)
+        for name in ("Step3VLForConditionalGeneration", "StepVLForConditionalGeneration")
+    },
+    "Step3p7ForConditionalGeneration": Folder(
+        {"architectures": ["Step3p7ForConditionalGeneration"], **_STEP, "model_type": "step3_vl"},
+        {},
+        _STEP_TOKENS,
+        images=_LARGE,
+    ),
+}
