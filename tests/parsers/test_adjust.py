@@ -201,9 +201,51 @@ def test_a_demanded_call_beats_the_clients_constraint() -> None:
         {"structural_tag": "[" * 100_000},
     ],
 )
-def test_a_constraint_that_is_not_what_it_claims_is_refused(given: dict[str, Any]) -> None:
-    with pytest.raises(BadRequest):
-        adjust(Names("hermes"), [tool(strict=True)], "auto", structured_outputs=params(**given))
+def test_a_constraint_that_is_not_what_it_claims_is_left_to_the_engine(given: dict[str, Any]) -> None:
+    wish = params(**given)
+    assert adjust(Names("hermes"), [tool(strict=True)], "auto", structured_outputs=wish).structured_outputs == wish
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"json_object": False},
+        {"choice": []},
+        {"regex": "("},
+        {"json": {"type": "x"}},
+        {"json": {"properties": {"n": {"type": "number", "multipleOf": 5}}}},
+        {"json": {"type": "array", "uniqueItems": True}},
+        {"json": {"type": "string", "format": "idn-email"}},
+        {"json": {"type": "string", "pattern": "a+", "maxLength": 3}},
+        {"json": {"type": "object", "properties": {}, "patternProperties": {"a": {}}}},
+        {"json": {"type": "object", "properties": {}, "propertyNames": {}}},
+        {"json": '{"allOf": [{"type": "string"}, {"minLength": 3}]}'},
+    ],
+)
+def test_a_constraint_that_tags_cannot_express_stays_what_it_is(given: dict[str, Any]) -> None:
+    wish = params(**given)
+    assert adjust(Names("hermes"), [tool(strict=True)], "auto", structured_outputs=wish).structured_outputs == wish
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"json_object": True},
+        {"choice": ["a"]},
+        {"regex": "a+"},
+        {"json": {"type": ["array", "null"], "items": {"type": "string", "format": "date"}}},
+        {"json": {"type": "object", "patternProperties": {"a": {}}}},
+    ],
+)
+def test_a_constraint_that_tags_can_express_stands_beside_the_calls(given: dict[str, Any]) -> None:
+    change = adjust(Names("hermes"), [tool(strict=True)], "auto", structured_outputs=params(**given))
+    assert change.structured_outputs is not None
+    assert json.loads(change.structured_outputs["structural_tag"])["format"]["type"] == "or"
+
+
+def test_harmony_leaves_a_json_object_that_is_false_alone() -> None:
+    wish = params(json_object=False)
+    assert adjust(Names("openai"), None, "none", structured_outputs=wish, harmony_model=True).structured_outputs == wish
 
 
 # --- special tokens, harmony, grammars ----------------------------------------------------------------------------
@@ -218,6 +260,7 @@ def test_a_constraint_that_is_not_what_it_claims_is_refused(given: dict[str, Any
         (Names("deepseek_v3", "deepseek_r1"), None, None, None),
         (Names("deepseek_v31", "qwen3"), False, False, False),
         (Names("", "gemma4"), False, False, False),
+        (Names("mistral"), None, None, False),
         (Names("xlam"), None, None, None),
         (Names("openai", "openai_gptoss"), None, None, None),
         (Names("unheard_of"), None, None, None),
@@ -231,6 +274,11 @@ def test_special_tokens_stay_where_a_parser_reads_them(
         for tools, choice in ((None, "none"), ([tool()], "none"), ([tool()], "auto"))
     ]
     assert found == [without_tools, none, auto]
+
+
+def test_mistral_keeps_special_tokens_wherever_calls_are_not_ruled_out() -> None:
+    assert adjust(Names("mistral"), None, None).skip_special_tokens is False
+    assert adjust(Names("hermes"), None, None).skip_special_tokens is None
 
 
 def test_harmony_moves_a_constraint_into_the_final_channel() -> None:

@@ -96,7 +96,19 @@ def test_parsers_that_read_their_own_format_only_are_not_given_json(parser: str,
     assert adjust(Names(parser), [tool()], choice) == Adjustment(None, skip_special_tokens=False)
 
 
-@pytest.mark.parametrize("parser", ["hermes", "jamba", "mistral"])
+def test_mistral_constrains_nothing_where_a_named_tool_is_not_there() -> None:
+    assert adjust(Names("mistral"), [tool("other")], NAMED).structured_outputs is None
+
+
+@pytest.mark.parametrize("choice", ["required", NAMED])
+def test_mistral_lets_a_tool_without_schema_have_any_arguments(choice: Any) -> None:
+    bare = {"type": "function", "function": {"name": "book", "description": None, "parameters": None}}
+    constraint = adjust(Names("mistral"), [bare], choice).structured_outputs
+    assert constraint is not None
+    assert constraint["json"]["items"]["anyOf"][0]["properties"]["arguments"] == {"type": "object"}
+
+
+@pytest.mark.parametrize("parser", ["hermes", "jamba"])
 def test_a_named_tool_that_is_not_there_is_refused(parser: str) -> None:
     with pytest.raises(BadRequest, match="book"):
         adjust(Names(parser), [tool("other")], NAMED)

@@ -11,12 +11,14 @@ import pytest
 
 from renderlayer.errors import BadRequest, InvalidRequest
 from renderlayer.render.chat import render_chat
+from renderlayer.render.completion import render_completion
 from renderlayer.render.messages import render_messages
 from renderlayer.render.responses import render_responses
 from renderlayer.render.server import Server
 from renderlayer.render.tokenize import tokenize_request
 from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.completion import CompletionRequest
 from renderlayer.wire.messages import MessagesRequest
 from renderlayer.wire.responses import ResponsesRequest
 from renderlayer.wire.tokenize import TokenizeChatRequest
@@ -397,3 +399,10 @@ def test_messages(harmony: Server) -> None:
     assert "\n\nReasoning: low\n\n" in text
     assert "<|start|>developer<|message|># Instructions\n\nBe brief.French.<|end|><|start|>user" in text
     assert f"Current date: {DATE}" in text
+
+
+def test_chat_cuts_a_wish_for_tokens_beyond_the_context_and_completions_refuse_it(harmony: Server) -> None:
+    chat = render_chat(parse(ChatCompletionRequest, {"messages": HELLO, "max_tokens": 10**9}), harmony)
+    assert chat["sampling_params"]["max_tokens"] == harmony.max_model_len - len(chat["token_ids"])
+    with pytest.raises(BadRequest, match="cannot be greater than max_model_len"):
+        render_completion(parse(CompletionRequest, {"prompt": "x", "max_tokens": 10**9}), harmony)

@@ -35,7 +35,7 @@ def check_counts(
             hint = " Set `--limit-mm-per-prompt` to increase this limit if the model supports it." if most else ""
             raise BadRequest(f"At most {most} {item.modality}(s) may be provided in one prompt.{hint}", item.modality)
         if is_embeds(item) and not settings.enable_mm_embeds:
-            raise BadRequest(_EMBEDS_OFF.format(item.modality))
+            raise BadRequest(_EMBEDS_OFF.format(item.modality), f"{item.modality}_embeds")
     _check_unmixed(items)
 
 

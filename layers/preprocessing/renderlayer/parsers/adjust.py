@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from renderlayer.errors import BadRequest
 from renderlayer.parsers.structural_tags import formats
-from renderlayer.parsers.structural_tags.params import Params, as_format, params
+from renderlayer.parsers.structural_tags.params import Params, as_format, constrains, params
 from renderlayer.parsers.structural_tags.tools import HARMONY, KIMI_K3, Demand, is_strict, read_tools
 
 if TYPE_CHECKING:
@@ -60,13 +60,14 @@ class _ToolParser:
         tag: structural-tag model that constrains its calls; "" for none.
         forced: without a tag, how a demanded call is written: as JSON by its schema, as Mistral's JSON, or in the
             parser's own format, unconstrained.
-        special_tokens: when the special tokens must stay in the text: never, with tools in play, or always.
+        special_tokens: when the special tokens must stay in the text: never, with tools in play, unless tool_choice is
+            "none", or always.
         level: the level when the operator sets none.
     """
 
     tag: str = ""
     forced: Literal["schema", "mistral", "native"] = "schema"
-    special_tokens: Literal["never", "tools", "always"] = "never"
+    special_tokens: Literal["never", "tools", "choice", "always"] = "never"
     level: Level = "auto"
 
 
@@ -118,7 +119,7 @@ _TOOL_PARSERS: dict[str, _ToolParser] = {
     "minicpm5": _KEEPS_WITH_TOOLS,
     "minimax_m2": _ToolParser("minimax", special_tokens="always"),
     "minimax_m3": _KEEPS_WITH_TOOLS,
-    "mistral": _ToolParser(forced="mistral", special_tokens="tools"),
+    "mistral": _ToolParser(forced="mistral", special_tokens="choice"),
     "muse": _NATIVE,
     "muse_glimmer": _NATIVE,
     "musespark1x": _NATIVE,
@@ -222,7 +223,7 @@ def adjust(
     """
     row = _TOOL_PARSERS.get(parsers.tool, _DEFAULT)
     in_play = bool(parsers.tool and tools and tool_choice != "none")
-    skip = False if _keeps_special_tokens(parsers, row, in_play) else None
+    skip = False if _keeps_special_tokens(parsers, row, in_play, tool_choice) else None
     if tokenizer_grammar is not None:
         return Adjustment(params(grammar=tokenizer_grammar), None, reasoning_ended=True)
     try:
@@ -271,15 +272,15 @@ def _by_template(
 
     held = hold_demanded and demand != "auto"
     callable_tools = read_tools(tools, name, level == "parameter", held) if tools else []
-    held_to = None if given is None else as_format(given)
+    held_to = None if given is None or not constrains(given) else as_format(given)
     content = answer(beginning, callable_tools, demand, single or demand == "named", held_to)
     return Adjustment(params(structural_tag=formats.written(content)), False, reasoning_ended=beginning.fresh)
 
 
-def _keeps_special_tokens(parsers: Parsers, row: _ToolParser, in_play: bool) -> bool:
-    if parsers.reasoning in _KEEPING_REASONING_PARSERS:
+def _keeps_special_tokens(parsers: Parsers, row: _ToolParser, in_play: bool, tool_choice: ToolChoice) -> bool:
+    if parsers.reasoning in _KEEPING_REASONING_PARSERS or row.special_tokens == "always":
         return True
-    return row.special_tokens == "always" or (row.special_tokens == "tools" and in_play)
+    return in_play if row.special_tokens == "tools" else row.special_tokens == "choice" and tool_choice != "none"
 
 
 def _with_tools(
@@ -308,6 +309,10 @@ def _with_tools(
 
     callable_tools = read_tools(tools, name, level == "parameter", hold_demanded and demand != "auto")
     if demand == "auto" and given is not None:
+        from renderlayer.parsers.structural_tags.support import supported
+
+        if not supported(given):
+            return given
         # Plain text would pass the tag of auto and make the client's constraint void.
         calls = tool_calls(row.tag, callable_tools, "required", single=single)
         return params(structural_tag=formats.written(formats.either([calls, as_format(given)])))

@@ -148,6 +148,7 @@ def _finished(
         getattr(request, param),
         dialect.limit_param or param,
         request.truncate_prompt_tokens,
+        checked=not (server.model.facts.harmony and dialect.engine_parses),
     )
     change = constraints.adjustment(request, server, prompt.token_ids, grammars=dialect.engine_parses)
     prompt_logprobs = request.prompt_logprobs

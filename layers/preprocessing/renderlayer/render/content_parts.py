@@ -91,7 +91,11 @@ def check_media_part(part: dict[str, Any]) -> None:
     kind = part.get("type")
     if kind == "input_image" and "detail" not in part:
         raise BadRequest("A content part of type 'input_image' must have the field 'detail'.")
-    if kind not in _PAYLOAD_KEYS or part.get(kind) is None:
+    if kind not in _PAYLOAD_KEYS:
+        return
+    if part.get(kind) is None:
+        if part.get("uuid") is None and kind != "input_audio":
+            raise BadRequest(f"A content part of type '{kind}' must have '{kind}' or 'uuid'.")
         return
     payload = part[kind]
     for key in _PAYLOAD_KEYS[kind]:

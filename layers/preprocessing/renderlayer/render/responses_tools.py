@@ -31,12 +31,12 @@ class ToolSet:
     Attributes:
         tools: as chat tools.
         origins: by the name that the model calls.
-        choice: chat's tool choice.
+        choice: chat's tool choice; None where nobody is to call, but calls are not ruled out either.
     """
 
     tools: list[ChatTool] = field(default_factory=list)
     origins: dict[str, Origin] = field(default_factory=dict)
-    choice: ToolChoice = "none"
+    choice: ToolChoice = None
 
 
 def joined(name: str, namespace: str | None) -> str:
@@ -64,7 +64,7 @@ def tool_set(request: ResponsesRequest) -> ToolSet:
         _allow(out, choice["tools"])
         choice = choice["mode"] if out.tools else "auto"
     elif isinstance(choice, dict) and choice["type"] not in NAMED:
-        choice = "none"  # of a provider's tool, which nobody calls here
+        return out  # of a provider's tool, which nobody calls here
     out.choice = _named(out, choice) if isinstance(choice, dict) else _simple(out, choice)
     return out
 

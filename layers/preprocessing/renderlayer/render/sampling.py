@@ -27,7 +27,12 @@ FINAL_ONLY, DELTA = 2, 1
 
 
 def max_output_tokens(
-    server: Server, prompt_tokens: int, requested: int | None, param: str, truncate: int | None = None
+    server: Server,
+    prompt_tokens: int,
+    requested: int | None,
+    param: str,
+    truncate: int | None = None,
+    checked: bool = True,
 ) -> int:
     """Output tokens a request may produce, always stated in the result (wire.md 2.3).
 
@@ -36,6 +41,7 @@ def max_output_tokens(
         requested: what the request asks for, or None.
         param: the field that `requested` came from, for the error.
         truncate: truncate_prompt_tokens of the request.
+        checked: whether a wish beyond the context is refused; else it is cut.
 
     Raises:
         BadRequest: the prompt or the wish is longer than the context.
@@ -47,7 +53,7 @@ def max_output_tokens(
         raise BadRequest(f"Input length ({prompt_tokens}) exceeds model's maximum context length ({limit}).")
     if requested is None:
         requested = server.sampling_defaults.get("max_tokens")
-    if requested is not None and requested > limit and (param == "max_output_tokens" or not server.model.facts.harmony):
+    if checked and requested is not None and requested > limit:
         raise BadRequest(
             f"{param}={requested} cannot be greater than max_model_len={limit}. Please request fewer output tokens.",
             param,

@@ -9,6 +9,8 @@ from renderlayer.errors import BadRequest
 
 Schema = dict[str, Any]
 Dumps = Sequence[dict[str, Any]]
+NO_ARGUMENTS: Schema = {"type": "object", "properties": {}}
+"""Arguments of a tool that declares none: an empty object, not any JSON."""
 
 
 def arguments(tools: Dumps, name: str) -> Schema:
@@ -17,7 +19,7 @@ def arguments(tools: Dumps, name: str) -> Schema:
     Raises:
         BadRequest: no tool has that name.
     """
-    return _parameters(_functions(tools, name)[0])
+    return _functions(tools, name)[0].get("parameters") or NO_ARGUMENTS
 
 
 def calls(tools: Dumps) -> Schema:
@@ -29,7 +31,7 @@ def calls(tools: Dumps) -> Schema:
     functions = _functions(tools, None)
     entries = [
         {
-            "properties": {"name": _exactly(function["name"]), "parameters": _without_definitions(function)},
+            "properties": {"name": _exactly(function["name"]), "parameters": _bare(function, NO_ARGUMENTS)},
             "required": ["name", "parameters"],
         }
         for function in functions
@@ -39,17 +41,22 @@ def calls(tools: Dumps) -> Schema:
     return {**schema, "$defs": found} if found else schema
 
 
-def mistral_calls(tools: Dumps, name: str | None) -> Schema:
+def mistral_calls(tools: Dumps, name: str | None) -> Schema | None:
     """The schema of Mistral's older format, `[{"name": …, "arguments": …}]`; exactly one call of a named tool.
 
+    Returns:
+        None when no tool has that name: Messages, unlike chat, lets such a choice pass, and nothing is constrained.
+
     Raises:
-        BadRequest: no tool has that name, or two tools define different things under one name.
+        BadRequest: two tools define different things under one name.
     """
-    functions = _functions(tools, name)
+    functions = [tool["function"] for tool in tools if name is None or tool["function"]["name"] == name]
+    if not functions:
+        return None
     entries = [
         {
             "type": "object",
-            "properties": {"name": _exactly(function["name"]), "arguments": _without_definitions(function)},
+            "properties": {"name": _exactly(function["name"]), "arguments": _bare(function, {"type": "object"})},
             "required": ["name", "arguments"],
         }
         for function in functions
@@ -73,20 +80,16 @@ def _exactly(name: str) -> Schema:
     return {"type": "string", "enum": [name]}
 
 
-def _parameters(function: Schema) -> Schema:
-    """The tool's schema; arguments of a tool that declares none are an empty object, not any JSON."""
-    return function.get("parameters") or {"type": "object", "properties": {}}
-
-
-def _without_definitions(function: Schema) -> Schema:
-    return {key: value for key, value in _parameters(function).items() if key != "$defs"}
+def _bare(function: Schema, absent: Schema) -> Schema:
+    """The tool's schema, or `absent` where it declares none, without the definitions that stand at the top."""
+    return {key: value for key, value in (function.get("parameters") or absent).items() if key != "$defs"}
 
 
 def _definitions(functions: Sequence[Schema]) -> Schema:
     """The `$defs` of all tools in one table, for they are found from the top of a schema only."""
     found: Schema = {}
     for function in functions:
-        for name, schema in (_parameters(function).get("$defs") or {}).items():
+        for name, schema in ((function.get("parameters") or {}).get("$defs") or {}).items():
             if name in found and found[name] != schema:
                 raise BadRequest(f"Tool definition '{name}' has multiple schemas, which is not supported.", "tools")
             found[name] = schema

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from renderlayer.parsers.structural_tags import formats
 from renderlayer.parsers.structural_tags.formats import Format
-from renderlayer.parsers.structural_tags.params import Params, as_format, retagged
+from renderlayer.parsers.structural_tags.params import Params, as_format, constrains, retagged
 from renderlayer.parsers.structural_tags.tools import Demand, Tool
 
 _ENDS = ["<|end|>", ""]
@@ -22,11 +22,13 @@ SPELLINGS = 2 * len(_CHANNELS) * len(_JSON)
 
 
 def constrained_answer(given: Params) -> Params:
-    """Move a constraint into the final channel.
+    """Move a constraint, if it is one, into the final channel.
 
     Raises:
         BadRequest: a schema or a structural tag in it is not what it claims to be.
     """
+    if not constrains(given):
+        return given
     content = as_format(given)
     if content["type"] == "json_schema":
         final = formats.either(_final(mark, content) for mark in _JSON)

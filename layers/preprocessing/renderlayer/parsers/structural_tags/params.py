@@ -44,6 +44,11 @@ def retagged(before: Params, content: Format) -> Params:
     return {**before, **dict.fromkeys(KINDS), "structural_tag": formats.written(content)}
 
 
+def constrains(given: Params) -> bool:
+    """Whether the object constrains anything; a json_object that is false does not."""
+    return any(given[kind] is not None and given[kind] is not False for kind in KINDS)
+
+
 def as_format(given: Params) -> Format:
     """The constraint in the vocabulary of structural tags.
 
