@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from inspect import isclass, iscoroutinefunction
 from typing import Any, cast
@@ -19,6 +20,7 @@ from infra.generate.routes import add_routes
 from infra.generate.smollm2 import NAME
 from renderlayer.errors import ConfigurationError
 from renderlayer.http.app import create_app
+from renderlayer.http.application import Application
 from renderlayer.http.contain import Contain
 from renderlayer.http.serve import exit_on_signals, run
 from renderlayer.render.server import Server
@@ -42,7 +44,8 @@ def serve(arguments: argparse.Namespace) -> None:
     engine = Engine(server, load(settings.model, settings.revision, options), options)
     app = build(engine, options)
     for middleware in middlewares:
-        wrap(app, middleware)
+        app.extend(partial(wrap, middleware=middleware))
+    app.prepare()
     gc.freeze()  # the model's objects stay for good: neither collections nor the exit need to look through them
     engine.start()
     try:
@@ -58,10 +61,10 @@ def named(settings: Settings) -> Settings:
     return replace(settings, model=locate(settings.model), served_model_name=names)
 
 
-def build(engine: Engine, options: Options) -> FastAPI:
+def build(engine: Engine, options: Options) -> Application:
     """The application: the engine's routes beside the status routes that every server of this wire has."""
     app = create_app(engine.server.settings, parts=(), server=engine.server)
-    add_routes(app, engine, options)
+    app.extend(partial(add_routes, engine=engine, options=options))
     return app
 
 

@@ -12,7 +12,18 @@ from typing import Any
 from tests.events import http_api
 from tests.runtime import ROOT
 
-HEAVY = {"torch", "transformers", "numpy", "PIL", "boto3", "huggingface_hub", "tokenizers", "fastokens", "uvicorn"}
+HEAVY = {
+    "torch",
+    "transformers",
+    "numpy",
+    "PIL",
+    "boto3",
+    "huggingface_hub",
+    "tokenizers",
+    "fastokens",
+    "uvicorn",
+    "fastapi",
+}
 
 PROGRAM = """
 import json, sys
@@ -27,7 +38,12 @@ def imported(program: str, event: dict[str, Any], environment: dict[str, str]) -
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", program],
         input=json.dumps(event),
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'layers/preprocessing'}{os.pathsep}{ROOT}", **environment},
+        env={
+            **os.environ,
+            "AWS_LAMBDA_RUNTIME_API": "127.0.0.1:1",
+            "PYTHONPATH": f"{ROOT / 'layers/preprocessing'}{os.pathsep}{ROOT}",
+            **environment,
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -41,7 +57,7 @@ def test_a_text_render_imports_nothing_heavy(server: Any) -> None:
     packages = imported(
         PROGRAM, http_api("/v1/chat/completions/render", body), {"RENDERLAYER_MODEL": server.settings.model}
     )
-    assert {"fastapi", "renderlayer"} <= packages
+    assert "renderlayer" in packages
     assert packages.isdisjoint(HEAVY - {"tokenizers"})
     engines = {server.model.tokenizer.engine, server.model.facts.template_engine}
     assert packages.isdisjoint({"tokenizers", "jinja2"} - engines)

@@ -94,6 +94,6 @@ def test_every_listed_difference_is_one() -> None:
 
 
 def test_the_table_is_of_the_release_that_is_spoken() -> None:
-    from renderlayer.http.app import REFERENCE_VERSION
+    from renderlayer.http.status import REFERENCE_VERSION
 
     assert str(TABLE["release"]).startswith(REFERENCE_VERSION)

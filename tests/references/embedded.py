@@ -36,7 +36,7 @@ def engine(folder: Path, server: Server, **options: Any) -> Iterator[Client]:
             patch.setenv(name, value)
         running = Engine(server, load(str(folder), "", chosen), chosen)
         app = build(running, chosen)
-        wrap(app, ResolveReferences)
+        wrap(app.api, ResolveReferences)
         running.start()
         with served(app) as url:
             client = Client(url)

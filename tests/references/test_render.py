@@ -66,7 +66,7 @@ def slots(body: dict[str, Any]) -> list[str]:
     return entries
 
 
-def test_a_photo_by_reference(client: OneClient, store: S3Store, place: Place) -> None:
+def test_a_photo_by_reference(client: OneClient, vision: Callable[..., Server], store: S3Store, place: Place) -> None:
     app = client()
     answer = app.post(CHAT, json=chat(PHOTO, mm_payload="reference", request_id="1"))
     assert len(answer.content) < 20_000
@@ -80,7 +80,7 @@ def test_a_photo_by_reference(client: OneClient, store: S3Store, place: Place) -
     data = b"".join(store.read(address, stored))
     assert base64.b64encode(data).decode() == slots(inline)[0]
     label = Label.read(stored.metadata)
-    model = app.app.state.server.model.facts.fingerprint  # type: ignore[attr-defined]
+    model = vision().model.facts.fingerprint
     length = by_reference["features"]["mm_placeholders"]["image"][0]["length"]
     assert label == Label.of(data, address.fingerprint, model, length)
     by_reference["features"]["kwargs_data"] = inline["features"]["kwargs_data"]

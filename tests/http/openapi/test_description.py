@@ -86,7 +86,7 @@ def test_it_names_what_is_served_and_nothing_else(server: Server) -> None:
     served = {
         (method, re.sub(r":path(?=\})", "", route.path))
         for app in apps
-        for route in app.routes
+        for route in app.api.routes
         if isinstance(route, Route) and not re.match("/docs|/openapi.json|/static", route.path)
         for method in route.methods or ()
     }

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from renderlayer import __version__
-from renderlayer.errors import NotFound
 from renderlayer.http.application import Application, Endpoint
 from renderlayer.http.body import (
     EVENT_STREAM,
@@ -35,9 +30,10 @@ from renderlayer.wire._json import dumped, dumped_fast
 from renderlayer.wire._remarks import HEADER, header_value, remarks
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from renderlayer.pipeline import Engine
 
-REFERENCE_VERSION = "0.33.0"
 PARTS = ("render", "derender", "complete")
 
 
@@ -64,9 +60,14 @@ def create_app(
 
         front_door = complete_endpoints(server, engine())
     app = Application(settings, endpoints, front_door)
-    app.state.server = server
-    _add_status_routes(app, server, engine)
+    app.extend(partial(_add_status_routes, server=server, engine=engine))
     return app
+
+
+def _add_status_routes(api: FastAPI, server: Server, engine: Callable[[], Engine]) -> None:
+    from renderlayer.http.status import add_status_routes
+
+    add_status_routes(api, server, engine)
 
 
 def _open_engine(settings: Settings) -> Engine:
@@ -112,66 +113,3 @@ def _endpoint(route: Route, server: Server) -> Endpoint:
         return await aside(request.scope, work)
 
     return endpoint
-
-
-def _add_status_routes(app: FastAPI, server: Server, engine: Callable[[], Engine]) -> None:
-    async def health() -> Response:
-        return Response(status_code=200)
-
-    async def ready() -> Response:
-        """Answers 503 while calls do not get through to the engine, where there is one."""
-        if server.settings.engine_url:
-            await engine().check()
-        return Response(status_code=200)
-
-    async def load() -> dict[str, int]:
-        return {"server_load": 0}
-
-    async def version() -> dict[str, str]:
-        return {"version": f"{REFERENCE_VERSION}+renderlayer.{__version__}"}
-
-    async def models() -> dict[str, Any]:
-        return {"object": "list", "data": [model_card(name, server) for name in server.names]}
-
-    async def model(name: str) -> dict[str, Any]:
-        if name not in server.names:
-            raise NotFound(f"The model `{name}` does not exist.", "model")
-        return model_card(name, server)
-
-    app.add_api_route("/health", health, methods=["GET"])
-    app.add_api_route("/readyz", ready, methods=["GET"])
-    app.add_api_route("/ping", health, methods=["GET"])
-    app.add_api_route("/ping", health, methods=["POST"])
-    app.add_api_route("/load", load, methods=["GET"])
-    app.add_api_route("/version", version, methods=["GET"])
-    app.add_api_route("/v1/models", models, methods=["GET"])
-    app.add_api_route("/v1/models/{name:path}", model, methods=["GET"])
-
-
-def model_card(name: str, server: Server) -> dict[str, Any]:
-    """The entry of /v1/models for one served name (wire.md 1.8)."""
-    now = int(time.time())
-    permission = {
-        "id": f"modelperm-{os.urandom(8).hex()}",
-        "object": "model_permission",
-        "created": now,
-        "allow_create_engine": False,
-        "allow_sampling": True,
-        "allow_logprobs": True,
-        "allow_search_indices": False,
-        "allow_view": True,
-        "allow_fine_tuning": False,
-        "organization": "*",
-        "group": None,
-        "is_blocking": False,
-    }
-    return {
-        "id": name,
-        "object": "model",
-        "created": now,
-        "owned_by": "vllm",
-        "root": server.settings.model,
-        "parent": None,
-        "max_model_len": server.max_model_len,
-        "permission": [permission],
-    }

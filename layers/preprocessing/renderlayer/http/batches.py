@@ -40,6 +40,11 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 def create_batch_app(settings: Settings) -> Application:
     """Build the application; without a bucket every call is refused. It opens no model."""
     app = Application(settings)
+    app.extend(partial(_add_routes, settings=settings))
+    return app
+
+
+def _add_routes(app: FastAPI, settings: Settings) -> None:
     app.add_exception_handler(HTTPStatus.BAD_REQUEST, _on_form)
     app.add_exception_handler(RequestValidationError, _on_query)
     if settings.batch_bucket:
@@ -49,13 +54,12 @@ def create_batch_app(settings: Settings) -> Application:
         _add_batches(app, Orders(bucket, URLS), settings)
     else:
         _add_refusal(app)
-    return app
 
 
 def function() -> LambdaHandler:
     """The handler of the function, configured by the environment."""
     settings = Settings.from_environment()
-    return LambdaHandler(create_batch_app(settings), settings, "batch_api")
+    return LambdaHandler(create_batch_app(settings).prepare(), settings, "batch_api")
 
 
 def _add_files(app: FastAPI, files: Files, settings: Settings) -> None:

@@ -188,12 +188,14 @@ def function(part: str) -> LambdaHandler:
         from renderlayer.http.app import create_app
 
         settings = Settings.from_environment()
-        handler = LambdaHandler(create_app(settings, (part,)), settings, part)
-        if "AWS_LAMBDA_RUNTIME_API" in os.environ:  # elsewhere a server says it
+        app = create_app(settings, (part,))
+        if "AWS_LAMBDA_RUNTIME_API" in os.environ:
             from renderlayer.http.advice import advise
 
             advise(settings, os.environ)
-        return handler
+        else:  # in a server, which has said it
+            app.prepare()
+        return LambdaHandler(app, settings, part)
     finally:
         gc.freeze()
         gc.enable()

@@ -11,10 +11,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from renderlayer.http import stages
-from renderlayer.http.application import FRONT_DOOR
 from renderlayer.http.auth import Keys, RequireKey
 from renderlayer.http.counts import COUNTS
 from renderlayer.http.disconnect import CLIENT_CLOSED_REQUEST, LEFT
+from renderlayer.http.paths import FRONT_DOOR
 from renderlayer.http.routes import ROUTES
 from renderlayer.pipeline import engine_states
 

@@ -89,6 +89,7 @@ def main(arguments: argparse.Namespace) -> None:
     from renderlayer.http.cors import with_cors
     from renderlayer.http.logs import AccessLog, configure_logs
     from renderlayer.http.prefix import UnderPrefix
+    from renderlayer.render.server import Server
 
     try:
         from renderlayer.http.metrics import Metrics
@@ -100,14 +101,15 @@ def main(arguments: argparse.Namespace) -> None:
         settings = replace(settings, fast_tokenizer_after=LONG_TEXT)
     configure_logs(settings)
     advise(settings, os.environ)
-    app = create_app(settings)
-    warn_of_media(app.state.server.model)
+    server = Server.open(settings)
+    app = create_app(settings, server=server).prepare()
+    warn_of_media(server.model)
     app.read_with(lambda inner: Bodies(inner, settings.max_body_bytes))
     served: ASGIApp = app
     if arguments.page:
         from renderlayer.http.page import PageMiddleware
 
-        served = PageMiddleware(app, app.state.server.model.vocabulary, app.keys)
+        served = PageMiddleware(app, server.model.vocabulary, app.keys)
     run(
         AccessLog(
             with_cors(Metrics(Contain(UnderPrefix(served, settings.root_path)), app.keys), settings.allowed_origins)

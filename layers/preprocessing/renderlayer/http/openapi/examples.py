@@ -84,6 +84,15 @@ DERENDER_COMPLETION: dict[str, Json] = {
         "completion_request": COMPLETION["text"],
     },
 }
+UPLOAD: dict[str, Json] = {
+    "a large file": {
+        "bytes": 100_000_000,
+        "filename": "requests.jsonl",
+        "mime_type": "application/jsonl",
+        "purpose": "batch",
+    }
+}
+UPLOAD_COMPLETION: dict[str, Json] = {"two parts": {"part_ids": ["part_1", "part_2"]}}
 BATCH: dict[str, Json] = {
     "a file of chats": {
         "input_file_id": "file-0f3a",

@@ -11,6 +11,7 @@ from renderlayer.http.openapi.operation import BODY, GET, STORED, Operation
 
 _AFTER = (Annotated[str | None, Query(description="Id of the last entry of the page before.")], None)
 _FILE_ID: dict[str, Any] = {"file_id": (str,)}
+_UPLOAD_ID: dict[str, Any] = {"upload_id": (str,)}
 _BATCH_ID: dict[str, Any] = {"batch_id": (str,)}
 
 
@@ -75,6 +76,50 @@ BATCHES = (
         media_type="application/octet-stream",
         parameters=_FILE_ID,
         extra={"responses": {"307": {"description": "Where the content is to be had."}}},
+    ),
+    Operation(
+        "POST",
+        "/v1/uploads",
+        "create_upload",
+        "batches",
+        "Begin a file that comes in parts",
+        body=objects.UploadRequest,
+        examples=examples.UPLOAD,
+        answer=objects.Upload,
+        errors=(*BODY, 501),
+    ),
+    Operation(
+        "POST",
+        "/v1/uploads/{upload_id}/parts",
+        "add_upload_part",
+        "batches",
+        "Add a part",
+        answer=objects.UploadPart,
+        errors=(*BODY, 501),
+        parameters={**_UPLOAD_ID, "data": (Annotated[UploadFile, File()],)},
+    ),
+    Operation(
+        "POST",
+        "/v1/uploads/{upload_id}/complete",
+        "complete_upload",
+        "batches",
+        "Make the file of its parts",
+        "Calling it again goes on where the time of the call before ended, and gives the same file.",
+        body=objects.UploadCompletion,
+        examples=examples.UPLOAD_COMPLETION,
+        answer=objects.Upload,
+        errors=(*BODY, 501),
+        parameters=_UPLOAD_ID,
+    ),
+    Operation(
+        "POST",
+        "/v1/uploads/{upload_id}/cancel",
+        "cancel_upload",
+        "batches",
+        "Drop an upload and its parts",
+        answer=objects.Upload,
+        errors=STORED,
+        parameters=_UPLOAD_ID,
     ),
     Operation(
         "POST",

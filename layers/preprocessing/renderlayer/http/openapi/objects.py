@@ -107,6 +107,43 @@ class DeletedFile(Answer):
     deleted: Literal[True]
 
 
+class UploadRequest(BaseModel):
+    """A file that is to come in parts."""
+
+    bytes: int = Field(gt=0, description="Size of the whole file.")
+    filename: str = Field(min_length=1)
+    mime_type: str
+    purpose: Literal["batch"]
+
+
+class Upload(Answer):
+    """A file that comes in parts; `file` is there once it is complete."""
+
+    id: str
+    object: Literal["upload"]
+    bytes: int
+    created_at: int
+    expires_at: int
+    filename: str
+    purpose: Literal["batch"]
+    status: Literal["pending", "completed", "cancelled", "expired"]
+    file: File | None = None
+
+
+class UploadPart(Answer):
+    id: str
+    object: Literal["upload.part"]
+    created_at: int
+    upload_id: str
+
+
+class UploadCompletion(BaseModel):
+    """The parts in the order of the file."""
+
+    part_ids: list[str] = Field(min_length=1)
+    md5: str | None = Field(default=None, description="Of the file, where it is to be checked.")
+
+
 class RequestCounts(Answer):
     total: int
     completed: int

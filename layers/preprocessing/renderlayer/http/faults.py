@@ -1,0 +1,36 @@
+"""What a fault of a request, or of ours, is answered with."""
+
+from __future__ import annotations
+
+import logging
+
+from starlette.responses import Response
+
+from renderlayer.errors import NotImplementedHere, RenderLayerError
+from renderlayer.http.body import error_response
+from renderlayer.wire._json import unencodable
+
+ANTHROPIC = ("/v1/messages", "/v1/messages/count_tokens")
+"""Paths whose errors have Anthropic's form; those of render have OpenAI's, as the reference's have."""
+FORESEEN = (RenderLayerError, UnicodeEncodeError, ModuleNotFoundError)
+"""What endpoints raise about a request, or about what is not installed; everything else is a fault of ours."""
+
+logger = logging.getLogger("renderlayer")
+
+
+def answer_to(error: RenderLayerError | UnicodeEncodeError | ModuleNotFoundError, path: str) -> Response:
+    """The answer to a request on `path` that raised one of `FORESEEN`."""
+    if isinstance(error, UnicodeEncodeError):
+        error = unencodable(error)
+    elif isinstance(error, ModuleNotFoundError):
+        error = _not_installed(error)
+    return error_response(error, in_anthropics_form=path.endswith(ANTHROPIC))
+
+
+def _not_installed(error: ModuleNotFoundError) -> NotImplementedHere:
+    """The answer to a request that needs one of the optional packages."""
+    logger.error("the Python package %s is not installed", error.name)
+    return NotImplementedHere(
+        f"This server lacks the Python package {error.name}. "
+        "Media need the extra 'renderlayer[multimodal]', or the deployment's parameter Multimodal."
+    )
