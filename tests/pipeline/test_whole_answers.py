@@ -123,7 +123,18 @@ def test_a_demanded_call_fits_its_schema(hermes: Server, choice: Any) -> None:
     body = demanded(hermes, None, choice)
     assert schemas(tag_of(PendingChat(body, hermes).prompts[0])) == [SCHEMA]
     assert schemas(tag_of(render_chat(parse(ChatCompletionRequest, body), hermes))) == [True]  # as the reference
-    assert schemas(tag_of(PendingChat(demanded(hermes, False, choice), hermes).prompts[0])) == [{"type": "object"}]
+
+
+@pytest.mark.parametrize("choice", ["required", NAMED], ids=["required", "named"])
+def test_a_demanded_call_that_need_not_be_strict_has_its_schema_s_shape(hermes: Server, choice: Any) -> None:
+    text = {"type": "string", "maxLength": 9}
+    properties = {"pattern": {**text, "pattern": "^a", "description": "b"}, "tags": {"type": "array", "items": text}}
+    schema = {"type": "object", "properties": properties, "required": ["tags"], "if": {}, "title": "Weather"}
+    shape = {"type": "object", "properties": {**properties, "pattern": text}, "required": ["tags"]}
+
+    assert schemas(tag_of(PendingChat(demanded(hermes, False, choice, schema), hermes).prompts[0])) == [shape]
+    rendered = render_chat(parse(ChatCompletionRequest, demanded(hermes, False, choice, schema)), hermes)
+    assert schemas(tag_of(rendered)) == [True]  # as the reference
 
 
 @pytest.mark.parametrize(

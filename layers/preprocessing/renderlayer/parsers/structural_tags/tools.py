@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -55,8 +55,8 @@ def read_tools(tools: Sequence[dict[str, Any]], name: str | None, all_strict: bo
         tools: dumped tools (wire.md 2.7).
         name: the named tool, or None for all.
         all_strict: hold every tool's arguments to its schema, as if each were strict.
-        held: the same for tools that do not say `"strict": false`; arguments of those, and without a schema, are an
-            object.
+        held: hold every tool's arguments to its schema, or where it says `"strict": false` to that schema's shape;
+            without a schema they are an object.
 
     Raises:
         BadRequest: no tool has that name.
@@ -69,7 +69,8 @@ def read_tools(tools: Sequence[dict[str, Any]], name: str | None, all_strict: bo
             strict = parameters is not None and (all_strict or is_strict(tool))
             schema: Schema = parameters if strict else True
             if held:
-                schema = _object((parameters or {}) if strict or function.get("strict") is not False else {})
+                lax = function.get("strict") is False and not strict
+                schema = _object(shape(parameters or {}) if lax else parameters or {})
             found.append(Tool(function["name"], schema, parameters))
     if not found:
         raise BadRequest(f"The tool with name '{name}' is not found in the tools list.")
@@ -79,6 +80,41 @@ def read_tools(tools: Sequence[dict[str, Any]], name: str | None, all_strict: bo
 def _object(parameters: dict[str, Any]) -> dict[str, Any]:
     """A schema of arguments; where it leaves open what they are, they are an object."""
     return parameters if parameters.keys() & _SAYS_TYPE else {"type": "object", **parameters}
+
+
+def shape(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema without the keywords that engines' grammars may not know.
+
+    Example:
+        >>> shape({"type": "array", "items": {"type": "string", "pattern": "(?=a)"}, "uniqueItems": True})
+        {'type': 'array', 'items': {'type': 'string'}}
+    """
+    return {name: _SHAPES[name](value) for name, value in schema.items() if name in _SHAPES}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _schema(value: Any) -> Any:
+    return shape(value) if isinstance(value, dict) else value
+
+
+def _schemas(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_schema(entry) for entry in value]
+    return {name: _schema(entry) for name, entry in value.items()} if isinstance(value, dict) else value
+
+
+# Keyword -> what becomes of its value.
+_SHAPES: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(
+        ("type", "enum", "const", "required", "$ref", "minItems", "maxItems", "minLength", "maxLength"), _same
+    ),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _same),
+    **dict.fromkeys(("items", "additionalProperties"), _schema),
+    **dict.fromkeys(("properties", "$defs", "definitions", "prefixItems", "anyOf", "oneOf", "allOf"), _schemas),
+}
 
 
 def check_size(tools: Sequence[Tool], spellings: int, per_property: bool) -> None:
