@@ -38,7 +38,13 @@ def test_text_streamed(model: Any) -> None:
     assert "Paris" in "".join(streamed)
 
 
-def test_a_typed_output(base_url: str) -> None:
-    """Over chat completions; to Responses it says `strict: false`, which leaves a small model too free."""
-    model = OpenAIChatModel(MODEL, provider=OpenAIProvider(base_url=base_url, api_key=KEY), settings=GREEDY)
+def test_a_typed_output(model: Any) -> None:
     assert isinstance(Agent(model, output_type=City, retries=0).run_sync(CITY_QUESTION).output, City)
+
+
+def test_a_typed_output_streamed(model: Any) -> None:
+    async def parts() -> list[City]:
+        async with Agent(model, output_type=City, retries=0).run_stream(CITY_QUESTION) as result:
+            return [part async for part in result.stream_output(debounce_by=None)]
+
+    assert asyncio.run(parts())[-1].name
