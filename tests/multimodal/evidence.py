@@ -39,6 +39,7 @@ RECORDINGS = {
     "Qwen3VLMoeForConditionalGeneration": "fam-qwen3-vl-moe",
     "Qwen3_5ForConditionalGeneration": "fam-qwen3.5",
     "SmolVLMForConditionalGeneration": "fam-smolvlm2",
+    "Step3VLForConditionalGeneration": "fam-step3-vl",
 }
 """Architecture → a set of recorded exchanges."""
 MORE_RECORDINGS = ("fam-glm4.6v", "fam-pixtral-hf")
@@ -46,6 +47,7 @@ MORE_RECORDINGS = ("fam-glm4.6v", "fam-pixtral-hf")
 ALIKE = {
     "Qwen2_5OmniForConditionalGeneration": "Qwen2_5OmniModel",
     "Qwen3_5MoeForConditionalGeneration": "Qwen3_5ForConditionalGeneration",
+    "Step5ForConditionalGeneration": "Step3VLForConditionalGeneration",
 }
 """Architecture → another one, whose processor is the same in the reference."""
 ORACLES = {"Phi4MultimodalForCausalLM": "phi4_multimodal"}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from renderlayer.multimodal.pixels import fixed_point
+from renderlayer.multimodal.pixels.antialias import resize_antialiased
 from renderlayer.multimodal.pixels.arrays import bfloat16, patch_rows, tensor
 from renderlayer.multimodal.pixels.resize import Filter, resize
 from renderlayer.multimodal.pixels.stills import Recipe, centred, finished, padded, tiles
@@ -162,3 +163,18 @@ large = resize(np.zeros((3000, 2700, 3), np.uint8), 20, 30, "bicubic")
 assert "torch" in sys.modules and (small == large).all()
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.tuples(*[st.integers(1, 300)] * 4), st.integers(0, 2**32 - 1))
+def test_floating_point_equals_torch(sizes: tuple[int, int, int, int], seed: int) -> None:
+    """Of up to hundreds of taps, which torch sums in groups of four."""
+    torch = pytest.importorskip("torch")
+    if torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"):
+        pytest.skip("torch sums otherwise on this processor")
+    height, width, *size = sizes
+    planes = np.random.default_rng(seed).normal(size=(2, height, width)).astype(np.float32)
+    expected = torch.nn.functional.interpolate(
+        torch.from_numpy(planes)[None], size=tuple(size), mode="bilinear", antialias=True, align_corners=False
+    )
+    assert np.array_equal(resize_antialiased(planes, (size[0], size[1])), expected[0].numpy())
