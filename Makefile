@@ -99,7 +99,7 @@ differential: $(INSTALLED) ## compare with an installed reference at random (REF
 openapi: $(INSTALLED) ## write the API's description to docs/openapi.json
 	$(BIN)/python -m renderlayer.http.openapi > docs/openapi.json
 
-bench: $(INSTALLED) ## what it costs: cold start, requests, streams, photos, references, batches
+bench: build ## what it costs: sizes, cold start, requests, streams, photos, references, batches
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.photos
 	$(BIN)/python -m tests.bench.references

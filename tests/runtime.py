@@ -15,13 +15,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+SOURCES = (ROOT / "layers/preprocessing", ROOT)
 PREFIX = "/2018-06-01/runtime/"
 ARN = "arn:aws:lambda:eu-central-1:123456789012:function:bench"
 TIMEOUT = 120
@@ -58,6 +59,8 @@ class Function:
         runtime: the module of the runtime client.
         hears: called with each part of an answer that is streamed, as it comes.
         seconds: the time that an invocation is told to have.
+        python: the interpreter.
+        paths: where it finds modules.
     """
 
     def __init__(
@@ -67,15 +70,17 @@ class Function:
         runtime: str = "awslambdaric",
         hears: Callable[[bytes], object] = len,
         seconds: float = TIMEOUT,
+        python: str | Path = sys.executable,
+        paths: Sequence[Path] = SOURCES,
     ) -> None:
         self._events: queue.Queue[bytes | None] = queue.Queue()
         self._outcomes: queue.Queue[Outcome] = queue.Queue()
         self._server = _Server(self._events, self._outcomes, hears, seconds)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self._command = [sys.executable, "-m", runtime, handler]
+        self._command = [str(python), "-m", runtime, handler]
         self._environment = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(ROOT / "layers/preprocessing"), str(ROOT)]),
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
             "PYTHONDONTWRITEBYTECODE": "",  # a layer holds bytecode
             "_HANDLER": handler,
             "AWS_LAMBDA_FUNCTION_NAME": "bench",

@@ -16,13 +16,13 @@ from dataclasses import replace
 
 from infra.generate import smollm2
 from infra.local.run import started
-from infra.rehearsal import cloud, images, steps
+from infra.rehearsal import batches, cloud, images, steps
 from infra.rehearsal.caller import Caller
 from infra.rehearsal.machine import CACHE, prepared
 from infra.rehearsal.stack import BUILT, Stack
 from renderlayer.errors import ConfigurationError
 
-KEY, NEW_KEY = "rehearsal-key", "another-key"
+KEY, NEW_KEY, ENGINE_KEY = "rehearsal-key", "another-key", "engine-key"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     engine = f"http://127.0.0.1:{given.engine_port}"
     model = str(smollm2.ensure(print))
     with (
-        started("engine", "infra.generate", model, smollm2.NAME, given.engine_port) as ready,
+        started("engine", "infra.generate", model, smollm2.NAME, given.engine_port, "--api-key", ENGINE_KEY) as ready,
         cloud.running(machine, given.port) as aws,
     ):
         ready()
@@ -61,8 +61,17 @@ def rehearse(stack: Stack, engine: str) -> None:
     Raises:
         ConfigurationError: one did not hold.
     """
-    secret = stack.cloud.client("secretsmanager").create_secret(Name="rehearsal", SecretString=KEY)["ARN"]
-    parameters = {"EngineUrl": engine, "ApiKeysSecret": secret, "MaxModelLen": "2048"}
+    secrets = stack.cloud.client("secretsmanager")
+    secret, engine_secret = (
+        secrets.create_secret(Name=name, SecretString=key)["ARN"]
+        for name, key in (("keys", KEY), ("engine", ENGINE_KEY))
+    )
+    parameters = {
+        "EngineUrl": engine,
+        "EngineApiKeySecret": engine_secret,
+        "ApiKeysSecret": secret,
+        "MaxModelLen": "2048",
+    }
     say("sam deploy", lambda: stack.deploy(Release="1", **parameters))
     outputs = stack.outputs()
     api, door = Caller(stack, outputs["ApiUrl"], KEY), Caller(stack, outputs["StreamUrl"], KEY)
@@ -73,7 +82,9 @@ def rehearse(stack: Stack, engine: str) -> None:
     say("complete", lambda: steps.complete(api))
     say("stream", lambda: steps.stream(door))
     say("logs", lambda: steps.logs(stack))
-    say("batch", lambda: steps.batch(stack))
+    say("batch", lambda: batches.drop(stack))
+    say("file", lambda: batches.small_file(api))
+    say("upload in parts", lambda: batches.upload(api))
     say("rotate a key", lambda: steps.rotate(stack, secret, KEY, NEW_KEY))
     versions = stack.versions()
     with another_model(stack) as changed:
@@ -83,7 +94,7 @@ def rehearse(stack: Stack, engine: str) -> None:
         say("versions", lambda: steps.released(versions, stack))
         say("its answer", lambda: steps.model(api, images.NAME))
         say("images", lambda: images.render(api))
-    say("delete", lambda: "kept: " + ", ".join(stack.delete()))
+    say("delete", lambda: steps.delete(stack))
     say("sam deploy again", lambda: stack.deploy(Release="3", **parameters))
     say("health", lambda: steps.health(Caller(stack, stack.outputs()["ApiUrl"], NEW_KEY)))
     print("the rehearsal held")

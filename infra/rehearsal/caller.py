@@ -32,16 +32,26 @@ class Caller:
                 return client.get(base + path, headers=sent)
             return client.post(base + path, headers=sent, json=body)
 
+    def send_form(self, path: str, field: str, content: bytes, **fields: str) -> Any:
+        """The answer to a form with one file, which must succeed."""
+        base, host = self.stack.local(self.url)
+        headers = {**host, **self._authorization()}
+        with httpx.Client(timeout=SECONDS) as client:
+            return _read(path, client.post(base + path, headers=headers, files={field: content}, data=fields))
+
+    def delete(self, path: str) -> Any:
+        """The answer of a DELETE that must succeed."""
+        base, host = self.stack.local(self.url)
+        with httpx.Client(timeout=SECONDS) as client:
+            return _read(path, client.delete(base + path, headers={**host, **self._authorization()}))
+
     def json(self, path: str, body: Any = None) -> Any:
         """The answer of a call that must succeed.
 
         Raises:
             ConfigurationError: it did not.
         """
-        answer = self.call(path, body)
-        if answer.status_code != httpx.codes.OK:
-            raise ConfigurationError(f"{path} answered {answer.status_code}: {answer.text[:1000]}")
-        return answer.json()
+        return _read(path, self.call(path, body))
 
     def events(self, path: str, body: Any) -> Iterator[tuple[float, str]]:
         """(seconds since the call, data) of each server-sent event, when it comes."""
@@ -59,3 +69,9 @@ class Caller:
 
     def _authorization(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.key}"} if self.key else {}
+
+
+def _read(path: str, answer: httpx.Response) -> Any:
+    if answer.status_code != httpx.codes.OK:
+        raise ConfigurationError(f"{path} answered {answer.status_code}: {answer.text[:1000]}")
+    return answer.json()

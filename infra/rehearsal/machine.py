@@ -18,6 +18,8 @@ CACHE = ROOT / ".cache/rehearsal"
 EMULATOR = PINNED.replace("ministack", "ministack[full]")
 LOCKED = ("boto3", "botocore")
 """What Lambda's runtime for Python brings along, in the versions of requirements.lock."""
+CLIENT = ("awslambdaric", "snapshot-restore-py")
+"""The runtime client, of which the emulator has one of its own."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,28 @@ def prepared() -> Machine:
     sam = os.environ.get("SAM") or shutil.which("sam") or str(ROOT / ".cache/sam/bin/sam")
     if shutil.which(sam) is None:
         raise ConfigurationError("there is no AWS SAM CLI: make rehearse installs it")
-    lock = (ROOT / "requirements.lock").read_text()
-    locked = [line for line in lock.splitlines() if line.partition("==")[0] in LOCKED]
     return Machine(
         emulator=_environment(python, "emulator", [EMULATOR]),
-        functions=_environment(python, "functions", locked),
+        functions=_environment(python, "functions", _locked(*LOCKED)),
         sam=sam,
     )
+
+
+def runtime() -> Path:
+    """A Python of the functions' version with what Lambda's runtime has, its client included.
+
+    Raises:
+        ConfigurationError: there is no such version here.
+    """
+    python = interpreter()
+    if python is None:
+        raise ConfigurationError(missing())
+    return _environment(python, "runtime", _locked(*LOCKED, *CLIENT))
+
+
+def _locked(*names: str) -> list[str]:
+    lock = (ROOT / "requirements.lock").read_text()
+    return [line for line in lock.splitlines() if line.partition("==")[0] in names]
 
 
 def interpreter() -> str | None:

@@ -74,6 +74,12 @@ class Stack:
             if row["ResourceType"] == "AWS::Lambda::Function"
         }
 
+    def functions_left(self) -> list[str]:
+        """Functions of that stack's name, there though the stack is not."""
+        rows = self.cloud.client("lambda").get_paginator("list_functions").paginate()
+        names = (row["FunctionName"] for page in rows for row in page["Functions"])
+        return [name for name in names if name.startswith(f"{self.name}-")]
+
     def versions(self) -> dict[str, str]:
         """The version that each function's alias `live` leads to, by logical id."""
         client = self.cloud.client("lambda")

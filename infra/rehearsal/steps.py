@@ -12,7 +12,7 @@ from renderlayer.errors import ConfigurationError
 
 QUESTION = {"messages": [{"role": "user", "content": "What is the capital of France? Answer in one sentence."}]}
 GREEDY = {**QUESTION, "temperature": 0, "max_tokens": 16}
-BATCH_SECONDS, ROTATION_SECONDS = 300, 180
+ROTATION_SECONDS = 180
 
 
 def check(said: Any, wanted: Any, what: str) -> None:
@@ -72,27 +72,6 @@ def stream(door: Caller) -> str:
     return f"{len(events)} events; the first after {first:.2f} s, the last after {last:.2f} s: {text[:40]!r}"
 
 
-def batch(stack: Stack) -> str:
-    """A file dropped into the bucket; its results by S3 alone."""
-    s3, bucket = stack.cloud.client("s3"), stack.outputs()["BatchBucketName"]
-    urls = ["/v1/chat/completions", "/v1/chat/completions/render", "/v1/chat/completions"]
-    bodies = [GREEDY, QUESTION, {"messages": "nonsense"}]
-    rows = [
-        {"custom_id": f"line-{at}", "method": "POST", "url": url, "body": body}
-        for at, (url, body) in enumerate(zip(urls, bodies, strict=True))
-    ]
-    s3.put_object(Bucket=bucket, Key="batches/in/rehearsal.jsonl", Body="\n".join(map(json.dumps, rows)))
-    began = time.monotonic()
-    while time.monotonic() - began < BATCH_SECONDS:
-        for entry in s3.list_objects_v2(Bucket=bucket, Prefix="batches/status/").get("Contents", ()):
-            told = json.loads(s3.get_object(Bucket=bucket, Key=entry["Key"])["Body"].read())
-            if told["status"] in ("completed", "failed", "expired"):
-                check(told["request_counts"], {"total": 3, "completed": 2, "failed": 1}, f"batch {told['status']}")
-                return f"batch {told['status']} after {time.monotonic() - began:.0f} s: {told['request_counts']}"
-        time.sleep(0.5)
-    raise ConfigurationError(f"the batch was not done after {BATCH_SECONDS} s")
-
-
 def logs(stack: Stack) -> str:
     """The streaming function's lines and metrics are in its log group, too."""
     lines = [line for line in stack.log("stream").splitlines() if '"message":"request"' in line]
@@ -140,6 +119,19 @@ def released(before: dict[str, str], stack: Stack) -> str:
         if after[name] == version:
             raise ConfigurationError(f"{name} still answers with version {version}")
     return f"{len(after)} functions answer with new versions"
+
+
+def delete(stack: Stack) -> str:
+    """Both buckets are kept, with what is in them, and the outputs have named them."""
+    outputs, s3 = stack.outputs(), stack.cloud.client("s3")
+    kept = [name for name in stack.delete() if "Version" not in name]  # versions go with their functions
+    check(kept, ["BatchBucket", "References"], "kept")
+    held = {
+        name: s3.list_objects_v2(Bucket=outputs[name])["KeyCount"] for name in ("BatchBucketName", "ReferencesBucket")
+    }
+    check(all(held.values()), True, f"objects in the buckets ({held})")
+    check(stack.functions_left(), [], "functions that are left")
+    return "kept: " + ", ".join(f"{outputs[name]} ({count} objects)" for name, count in held.items())
 
 
 def model(api: Caller, name: str) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 import yaml
 
-from infra.local.batch_cloud import ATTEMPTS, QUEUES
+from infra.local.batch_cloud import ATTEMPTS, QUEUES, Cloud
 from infra.local.template import TEMPLATE, _Loader, read
 from renderlayer.batch import keys
+from renderlayer.batch.consumer import Consumer
+from renderlayer.errors import Unavailable
 from renderlayer.http.complete import PATHS
+from tests.batch.steps import ENGINE, Steps, lines
+from tests.deployment.rules.test_metric_filters import matches, patterns
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +72,16 @@ def test_what_failed_repeatedly_is_given_up(resources: dict[str, Any]) -> None:
     for step in QUEUES:
         queue = resources[f"Batch{step.capitalize()}Queue"]["Properties"]
         assert queue["RedrivePolicy"]["deadLetterTargetArn"] == given_up
+
+
+def test_a_shard_that_waits_for_the_engine_is_counted(cloud: Cloud, capsys: pytest.CaptureFixture[str]) -> None:
+    def out_of_reach(body: Any, request_id: str) -> Any:
+        raise Unavailable("The engine is out of reach.")
+
+    steps = Steps(cloud, engine=out_of_reach)
+    (shard,) = steps.split(lines({"n": 1}, url=ENGINE))
+    event = {"Records": [{"messageId": "1", "body": json.dumps(shard.message())}]}
+    Consumer("batch_work", lambda: steps.worker.receive)(event, None)
+    (pattern,) = patterns("BatchWorkLogs")
+    assert [matches(pattern, json.loads(line)) for line in capsys.readouterr().out.splitlines()] == [True]
+    assert not matches(pattern, {"outcome": "returned", "waiting_for": "time"})

@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from renderlayer.bundle.pack import pack
-from tests.bench.measure import answer, cold, stream, warm
+from tests.bench import built
+from tests.bench.measure import answer, beside, cold, stream, warm
 from tests.bench.parsed import parsed_answers
 from tests.events import http_api
 from tests.runtime import Function
@@ -39,6 +40,7 @@ def main() -> None:
         print(f"packing {folder.name}", flush=True)
         pack(folder, bundle)
         cold_starts(folder, bundle)
+        built.cold_starts(line)
         if not arguments.cold:
             derenders(bundle, renders(bundle))
             for name, figure in parsed_answers(DERENDER, bundle):
@@ -62,12 +64,8 @@ def cold_starts(folder: Path, bundle: Path) -> None:
     }
     if find_spec("transformers"):
         handlers["transformers"] = (TRANSFORMERS, {"BENCH_MODEL_FOLDER": str(folder)}, chat("Hello"))
-    taken = cold(handlers)
-    least = taken["hello world"]
-    for name, each in taken.items():
-        time = f"{each.milliseconds:7.0f} ms ({each.milliseconds / least.milliseconds:.2f} x)"
-        processor = f"processor {each.processor:.0f} ms ({each.processor / least.processor:.2f} x)"
-        line(f"cold start, {name}", f"{time}   {processor}   {each.megabytes:.0f} MB")
+    for name, told in beside("hello world", cold(handlers)).items():
+        line(f"cold start, {name}", told)
 
 
 def renders(bundle: Path) -> list[int]:

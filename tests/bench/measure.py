@@ -26,16 +26,20 @@ class Cold:
     megabytes: float
 
 
-def cold(handlers: Mapping[str, tuple[str, dict[str, str], dict[str, Any]]]) -> dict[str, Cold]:
+def cold(
+    handlers: Mapping[str, tuple[str, dict[str, str], dict[str, Any]]],
+    make: Callable[[str, dict[str, str]], Function] = Function,
+) -> dict[str, Cold]:
     """Start each function several times, in turns, so that a busy machine slows all of them alike.
 
     Args:
         handlers: by name: the handler, its environment, and the event it answers.
+        make: makes a function of a handler and its environment.
     """
     taken: dict[str, list[Cold]] = {name: [] for name in handlers}
     for _ in range(STARTS):
         for name, (handler, environment, event) in handlers.items():
-            with Function(handler, environment) as function:
+            with make(handler, environment) as function:
                 outcome = require(function.invoke(event))
                 milliseconds = (outcome.ended - function.started) * 1e3
                 taken[name].append(Cold(milliseconds, function.processor_seconds() * 1e3, function.peak_megabytes()))
@@ -46,6 +50,16 @@ def cold(handlers: Mapping[str, tuple[str, dict[str, str], dict[str, Any]]]) -> 
             max(each.megabytes for each in starts),
         )
         for name, starts in taken.items()
+    }
+
+
+def beside(yardstick: str, taken: Mapping[str, Cold]) -> dict[str, str]:
+    """Cold starts in words, each as a multiple of one of them."""
+    least = taken[yardstick]
+    return {
+        name: f"{each.milliseconds:7.0f} ms ({each.milliseconds / least.milliseconds:.2f} x)   "
+        f"processor {each.processor:.0f} ms ({each.processor / least.processor:.2f} x)   {each.megabytes:.0f} MB"
+        for name, each in taken.items()
     }
 
 
