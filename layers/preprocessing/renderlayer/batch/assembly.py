@@ -72,8 +72,8 @@ class Pace:
         at_once: pieces that are sent between two looks at the clock.
     """
 
-    reserve: float = RESERVE
-    at_once: int = AT_ONCE
+    reserve: float
+    at_once: int
 
 
 def assemble(
@@ -83,7 +83,7 @@ def assemble(
     time_left: Callable[[], float],
     begun: str | None = None,
     metadata: Mapping[str, str] | None = None,
-    pace: Pace = Pace(),
+    pace: Pace | None = None,
 ) -> str | None:
     """Make one object of ranges of others, unless it is there.
 
@@ -91,6 +91,7 @@ def assemble(
         time_left: seconds until the function's end.
         begun: the upload of an earlier call with the same segments.
         metadata: that of the new object.
+        pace: None is that of a function without a caller who waits.
 
     Returns:
         Where the time is short, the upload that is to be gone on with; else None: the object is there.
@@ -107,7 +108,7 @@ def assemble(
     etags = bucket.pieces(key, begun) if begun else {}
     upload = begun or bucket.begin(key, metadata)
     try:
-        if not _sent(bucket, key, upload, planned, etags, time_left, pace):
+        if not _sent(bucket, key, upload, planned, etags, time_left, pace or Pace(RESERVE, AT_ONCE)):
             return upload
         won = bucket.complete(key, upload, etags)
     except BaseException:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from renderlayer.errors import Unavailable
+from renderlayer.errors import BadGateway, Unavailable
 from renderlayer.references.address import Address
 from renderlayer.references.s3 import CONNECT_SECONDS, S3Store, named, translated
 from renderlayer.references.store import Conflict, Gone, Stored
@@ -86,11 +86,15 @@ class Bucket(S3Store):
 
         Raises:
             Gone: there is no such version (any more).
+            BadGateway: the store gave something else.
         """
         if end <= start:
             return b""
         chosen = {"VersionId": source.version} if source.version else {"IfMatch": source.etag} if source.etag else {}
-        return self._get(source.key, Range=f"bytes={start}-{end - 1}", **chosen)[0]
+        found = self._get(source.key, Range=f"bytes={start}-{end - 1}", **chosen)[0]
+        if len(found) != end - start:  # a store that does not know ranges of versions
+            raise BadGateway(f"The object store answered {len(found)} bytes where {end - start} were asked for.")
+        return found
 
     def write(
         self, key: str, data: bytes, metadata: Mapping[str, str] | None = None, replaces: str | None = None
