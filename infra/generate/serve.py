@@ -19,6 +19,7 @@ from infra.generate.options import Options
 from infra.generate.routes import add_routes
 from infra.generate.smollm2 import NAME
 from renderlayer.errors import ConfigurationError
+from renderlayer.http.address import Address
 from renderlayer.http.app import create_app
 from renderlayer.http.application import Application
 from renderlayer.http.contain import Contain
@@ -37,6 +38,8 @@ def serve(arguments: argparse.Namespace) -> None:
     options = Options.from_arguments(arguments)
     middlewares = [imported(path) for path in options.middleware]
     settings = named(Settings.from_arguments(arguments))
+    address = Address.of(arguments)
+    sockets = address.bound()
     if options.load_format != "dummy":
         weights.require(settings.model)
     print(f"loading {settings.served_model_name[0]}", flush=True)
@@ -50,7 +53,7 @@ def serve(arguments: argparse.Namespace) -> None:
     engine.start()
     try:
         doing = f"generating with {server.names[0]}, {server.max_model_len} tokens"
-        run(Contain(app), arguments.host, arguments.port, doing, stopping=engine.abort)
+        run(Contain(app), address, doing, settings, stopping=engine.abort, sockets=sockets)
     finally:
         engine.close()
 

@@ -18,9 +18,10 @@ from starlette.types import Receive, Scope, Send
 
 from infra.local.events import Context, answer, http_event
 from infra.local.template import Template
-from renderlayer.errors import NotFound, PayloadTooLarge, RenderLayerError
-from renderlayer.http.body import error_response, read_body, refusal
+from renderlayer.errors import NotFound, RenderLayerError
+from renderlayer.http.body import Incoming, error_response
 from renderlayer.http.counts import COUNTS
+from renderlayer.http.disconnect import Disconnected, NoAnswer
 from renderlayer.http.lambda_handler import LambdaHandler
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
@@ -38,12 +39,16 @@ class Gateway:
         handlers: the handler of each function, by logical id. Those that are `LambdaHandler`s are served on the event
             loop, where an answer that waits for an engine takes no thread; the others are called in threads.
         max_body_bytes: largest request body; a larger one gets 413 here, before it becomes an event.
+        patience: seconds that a body may take before it has to have a certain speed (`body.Incoming`); 0: any time.
     """
 
-    def __init__(self, template: Template, handlers: Mapping[str, Handler], max_body_bytes: int) -> None:
+    def __init__(
+        self, template: Template, handlers: Mapping[str, Handler], max_body_bytes: int, patience: float = 0
+    ) -> None:
         self._template = template
         self._handlers = handlers
         self._max_body_bytes = max_body_bytes
+        self._patience = patience
         self._pool = ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="function")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,10 +56,14 @@ class Gateway:
         if name is None:
             await error_response(NotFound("Not Found"))(scope, receive, send)
             return
+        incoming = Incoming(scope, receive, self._patience)
         try:
-            body = await read_body(scope, receive, self._max_body_bytes)
-        except PayloadTooLarge as error:
-            await refusal(error)(scope, receive, send)
+            body = await incoming.read(self._max_body_bytes)
+        except Disconnected:
+            await NoAnswer()(scope, receive, send)
+            return
+        except RenderLayerError as error:
+            await incoming.refuse(error, send)
             return
         handler, event = self._handlers[name], http_event(scope, body)
         context = Context(name, counts=scope.get(COUNTS))

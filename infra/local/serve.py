@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from infra.local.gateway import Gateway, load_handlers
 from infra.local.template import read
 from renderlayer.bundle import open_model
+from renderlayer.http.address import Address
 from renderlayer.http.advice import advise, warn_of_media
 from renderlayer.http.auth import Keys
 from renderlayer.http.contain import Contain
@@ -17,7 +18,7 @@ from renderlayer.http.cors import with_cors
 from renderlayer.http.logs import AccessLog, configure_logs
 from renderlayer.http.metrics import Metrics
 from renderlayer.http.page import PageMiddleware
-from renderlayer.http.serve import run, tls_of
+from renderlayer.http.serve import run
 from renderlayer.settings import PREFIX, Settings
 
 
@@ -40,21 +41,24 @@ def serve(arguments: argparse.Namespace) -> None:
 
 
 def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
+    address = Address.of(arguments)
+    sockets = address.bound()
     template = read()
-    gateway = Gateway(template, load_handlers(template, arguments.buffered), settings.max_body_bytes)
+    gateway = Gateway(
+        template, load_handlers(template, arguments.buffered), settings.max_body_bytes, settings.receive_timeout
+    )
     try:
         doing = f"serving {settings.model} through {' and '.join(template.functions)}"
         keys = Keys.of(settings)
         model = open_model(settings)
         warn_of_media(model)
-        page = PageMiddleware(gateway, model.vocabulary, keys)
+        page = PageMiddleware(gateway, model.vocabulary, keys, settings.receive_timeout)
         run(
             AccessLog(with_cors(Metrics(Contain(page), keys), settings.allowed_origins)),
-            arguments.host,
-            arguments.port,
+            address,
             doing,
-            send_timeout=settings.send_timeout,
-            tls=tls_of(arguments),
+            settings,
+            sockets=sockets,
         )
     finally:
         gateway.close()

@@ -77,14 +77,51 @@ def test_reading_joins_the_parts_of_a_body() -> None:
     assert read([b"abc", b"", b"defg"], {}) == (b"abcdefg", 3)
 
 
-def test_an_oversized_body_is_drained_but_not_for_ever() -> None:
-    assert read([b"12345"] * 4, {}) == (None, 4)
-    assert read([b"12345"] * 1000, {}) == (None, 9)
-    assert read([b"12345"] * 4, {b"content-length": b"20"}) == (None, 4)
+def test_an_oversized_body_is_refused_before_its_end() -> None:
+    assert read([b"12345"] * 1000, {}) == (None, 3)
+    assert read([b"12345"] * 4, {b"content-length": b"20"}) == (None, 0)
+
+
+def refused(chunks: list[bytes], headers: dict[bytes, bytes]) -> tuple[list[Message], int]:
+    """What an oversized body is answered with, and how many of its messages were taken."""
+    left, sent = list(chunks), []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+    async def send(message: Message) -> None:
+        sent.append({**message, "left": len(left)})
+
+    scope = {"type": "http", "path": "/", "headers": list(headers.items())}
+    asyncio.run(Bodies(echo, 10, patience=60)(scope, receive, send))
+    return sent, len(chunks) - len(left)
+
+
+def test_a_refused_body_is_taken_for_a_while_after_the_answer() -> None:
+    (start, answer, end), taken = refused([b"12345"] * 6, {b"content-length": b"30"})
+    assert (start["status"], answer["left"], taken) == (413, 6, 6)
+    assert json.loads(answer["body"])["error"]["type"] == "PayloadTooLargeError"
+    assert (answer["more_body"], end["body"]) == (True, b"")
+    assert refused([b"12345"] * 1000, {})[1] == 8
 
 
 def test_a_sender_that_waits_for_leave_is_refused_at_once() -> None:
-    assert read([b"12345"] * 4, {b"content-length": b"20", b"expect": b"100-continue"}) == (None, 0)
+    sent, taken = refused([b"12345"] * 4, {b"content-length": b"20", b"expect": b"100-continue"})
+    assert ([message.get("status") for message in sent], taken) == ([413, None], 0)
+
+
+def test_a_sender_that_leaves_within_its_body_is_not_served() -> None:
+    messages: list[Message] = [{"type": "http.request", "body": b"{}", "more_body": True}, {"type": "http.disconnect"}]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return messages.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(Bodies(echo, 10)({"type": "http", "path": "/", "headers": []}, receive, send))
+    assert [message.get("status") for message in sent] == [499, None]
 
 
 def test_a_large_answer_is_compressed_where_that_is_accepted() -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -12,8 +13,10 @@ from starlette.testclient import TestClient
 
 from renderlayer.http import stages
 from renderlayer.http.app import create_app
-from renderlayer.http.counts import COUNTS
+from renderlayer.http.counts import COUNTS, count_tokens
 from renderlayer.http.metrics import Metrics
+from renderlayer.multimodal import recent
+from renderlayer.multimodal.items import Content
 from renderlayer.pipeline import engine_states
 from renderlayer.render.server import Server
 
@@ -26,6 +29,7 @@ def unobserved() -> Iterator[None]:
     yield
     stages.observers.clear()
     engine_states.observers.clear()
+    recent.observers.clear()
 
 
 def client(server: Server, **settings: Any) -> TestClient:
@@ -48,6 +52,8 @@ def test_requests_tokens_and_stages_are_counted(server: Server) -> None:
     prompt = len(http.post(CHAT, json=HELLO).json()["token_ids"])
     http.post(CHAT, json={})
     http.post("/made/up")
+    engine_states.begun()
+    assert values(http)["renderlayer_engine_calls_running[]"] == 1
     engine_states.observe("busy")
     found = values(http)
     assert found[f"renderlayer_requests_total{sorted(['POST', CHAT, '200'])}"] == 1
@@ -57,7 +63,48 @@ def test_requests_tokens_and_stages_are_counted(server: Server) -> None:
     assert found["renderlayer_stage_seconds_count['render']"] == 2
     assert found[f"renderlayer_request_seconds_count{[CHAT]}"] == 2
     assert found["renderlayer_engine_calls_total['busy']"] == 1
-    assert found["renderlayer_requests_running[]"] == 0
+    assert found["renderlayer_engine_calls_running[]"] == found["renderlayer_requests_running[]"] == 0
+
+
+def test_looking_up_media_by_uuid_is_counted(server: Server) -> None:
+    http = client(server)
+    name, content = uuid4().hex, Content(bytes(1000), None)
+    assert recent.find("image", name) is None
+    recent.keep("image", name, content)
+    assert recent.find("image", name) == content
+    found = values(http)
+    assert found["renderlayer_media_cache_lookups_total['hit']"] == 1
+    assert found["renderlayer_media_cache_lookups_total['miss']"] == 1
+    assert found["renderlayer_media_cache_bytes[]"] > 1000
+
+
+def test_what_an_operator_takes_rates_of_is_there_before_it_happens(server: Server) -> None:
+    found = values(client(server))
+    for outcome in ("answered", "refused", "busy", "failed", "left"):
+        assert found[f"renderlayer_engine_calls_total['{outcome}']"] == 0
+    assert found["renderlayer_tokens_total['cached']"] == 0
+    assert not [name for name in found if "_created" in name]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 7}},
+        {"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 7}},
+        {"input_tokens": 9, "output_tokens": 2, "cache_read_input_tokens": 7},
+    ],
+    ids=["chat", "responses", "messages"],
+)
+def test_what_the_engine_found_in_its_cache_is_counted(usage: dict[str, Any]) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        count_tokens(scope, {"usage": usage})
+        await Response()(scope, receive, send)
+
+    http = TestClient(Metrics(app, None))
+    http.post(CHAT)
+    found = values(http)
+    kinds = {kind: found[f"renderlayer_tokens_total['{kind}']"] for kind in ("prompt", "cached", "completion")}
+    assert kinds == {"prompt": 9, "cached": 7, "completion": 2}
 
 
 @pytest.mark.parametrize(

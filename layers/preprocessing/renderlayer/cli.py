@@ -106,10 +106,11 @@ def _show(bundle: str) -> None:
 
 
 def _serve_arguments(parser: argparse.ArgumentParser) -> None:
-    from renderlayer.http.serve import add_arguments
+    from renderlayer.http.serve import add_arguments, add_workers
 
     parser.usage = f"{parser.prog} [MODEL] [FLAG ...]"  # the groups below list them
     add_arguments(parser)
+    add_workers(parser)
 
 
 def _serve(arguments: argparse.Namespace) -> int:

@@ -117,6 +117,13 @@ class MethodNotAllowed(RenderLayerError):
     type = "MethodNotAllowedError"
 
 
+class RequestTimeout(RenderLayerError):
+    """The request did not come in time."""
+
+    status = 408
+    type = "RequestTimeoutError"
+
+
 class PayloadTooLarge(RenderLayerError):
     status = 413
     type = "PayloadTooLargeError"

@@ -172,9 +172,14 @@ def return_freed() -> None:
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
+def media_share(configured: int | None) -> int:
+    """Bytes that media may take in this process: those configured, or half of what there is."""
+    return configured or available() // _SHARE
+
+
 def media_budget(configured: int | None) -> Budget:
     """The budget of this process; `configured` bytes, or half of what there is."""
-    return _budget(configured or available() // _SHARE)
+    return _budget(media_share(configured))
 
 
 @lru_cache(maxsize=8)

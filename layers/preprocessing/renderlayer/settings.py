@@ -21,6 +21,8 @@ from urllib.parse import urlsplit
 from renderlayer.errors import ConfigurationError
 
 PREFIX = "RENDERLAYER_"
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""Variable of prometheus_client: the folder in which the processes of one server keep their metrics."""
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"", "0", "false", "no", "off"}
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -154,6 +156,13 @@ class Settings:
     log_format: str = _row("text", "form of the log's lines", choices=("text", "json"))
     max_n_sequences: int = _row(16_384, "largest n, and most choices a derender body", "int", least=1)
     max_completion_prompts: int = _row(1_024, "most prompts a completion request", "int", least=1)
+    receive_timeout: float = _row(
+        60.0,
+        "seconds in which a request's headers and its body must have come to a server; the body gets a second more for "
+        "every 32 KiB of it; 0: any time",
+        "float",
+        least=0,
+    )
     send_timeout: float = _row(
         60.0, "seconds after which a client that takes nothing of its answer is cut off; 0: never", "float", least=0
     )

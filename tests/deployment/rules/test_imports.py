@@ -19,6 +19,8 @@ LOCAL = (
     "cli.py",
     "http/serve.py",
     "http/announce.py",
+    "http/connection.py",
+    "http/workers.py",
     "http/page",
     "http/docs.py",
     "http/openapi/build.py",

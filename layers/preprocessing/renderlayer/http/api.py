@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from renderlayer import __version__
 from renderlayer.errors import MethodNotAllowed, NotFound, RenderLayerError
 from renderlayer.http.body import error_response
+from renderlayer.http.disconnect import Disconnected, NoAnswer
 from renderlayer.http.docs import DOCS, offline_docs
 from renderlayer.http.faults import FORESEEN, answer_to
 from renderlayer.http.openapi import description
@@ -54,6 +55,7 @@ class Api(FastAPI):
             self.add_exception_handler(status, self._on_unrouted)
         for foreseen in FORESEEN:
             self.add_exception_handler(foreseen, _on_error)
+        self.add_exception_handler(Disconnected, _on_disconnect)
         self.add_exception_handler(Exception, _on_crash)
 
     def openapi(self) -> dict[str, Any]:
@@ -104,6 +106,10 @@ async def _elsewhere(request: Request) -> Response:
 async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, FORESEEN)
     return answer_to(error, request.url.path)
+
+
+async def _on_disconnect(request: Request, error: Exception) -> Response:
+    return NoAnswer()
 
 
 async def _on_crash(request: Request, error: Exception) -> Response:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer.http.auth import EchoRequestId, Keys, RequireKey
+from renderlayer.http.disconnect import Disconnected, NoAnswer
 from renderlayer.http.faults import FORESEEN, answer_to
 from renderlayer.http.paths import route_path
 from renderlayer.memory import until_answered
@@ -95,4 +96,6 @@ class Application:
                 response = await endpoint(Request(scope, receive, send))
             except FORESEEN as error:
                 response = answer_to(error, scope["path"])
+            except Disconnected:
+                response = NoAnswer()
             await response(scope, receive, send)

@@ -8,7 +8,8 @@ from functools import partial
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from renderlayer.errors import PayloadTooLarge, RenderLayerError
-from renderlayer.http.body import error_response, header, read_body, refusal
+from renderlayer.http.body import Incoming, error_response, header
+from renderlayer.http.disconnect import Disconnected, NoAnswer
 from renderlayer.http.encoding import (
     accepts_gzip,
     compressed,
@@ -28,7 +29,8 @@ class Bodies:
     """Wraps an application.
 
     Requests: the body is read whole, to at most `max_request_bytes`, and `Content-Encoding: gzip` is undone under the
-    same limit; a larger one gets 413, a broken one 400.
+    same limit; a larger one gets 413, a broken one 400. With `patience`, one that comes too slowly gets 408
+    (`body.Incoming`).
 
     Answers: compressed where the caller accepts it and it is worth it. Where `response_limit(scope)` names the most
     bytes that the host carries, counted as a function returns them (JSON string or base64), an answer beyond it is
@@ -39,20 +41,28 @@ class Bodies:
     """
 
     def __init__(
-        self, app: ASGIApp, max_request_bytes: int, response_limit: Callable[[Scope], int | None] = lambda scope: None
+        self,
+        app: ASGIApp,
+        max_request_bytes: int,
+        response_limit: Callable[[Scope], int | None] = lambda scope: None,
+        patience: float = 0,
     ) -> None:
         self._app = app
         self._max_request_bytes = max_request_bytes
         self._response_limit = response_limit
+        self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
+        incoming = Incoming(scope, receive, self._patience)
         try:
-            body = await read_body(scope, receive, self._max_request_bytes)
+            body = await incoming.read(self._max_request_bytes)
             body = decompressed(body, header(scope, b"content-encoding") or "", self._max_request_bytes)
+        except Disconnected:
+            return await NoAnswer()(scope, receive, send)
         except RenderLayerError as error:
-            return await refusal(error)(scope, receive, send)
+            return await incoming.refuse(error, send)
         answer = _Answer(scope, send, accepts_gzip(header(scope, b"accept-encoding")), self._response_limit(scope))
         return await self._app(scope, replayed(body, receive), answer)
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
+from contextlib import suppress
 from typing import Any
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope
+from starlette.types import Receive, Scope, Send
 
-from renderlayer.errors import BadRequest, PayloadTooLarge, RenderLayerError, ValidationFailed
+from renderlayer.errors import BadRequest, PayloadTooLarge, RenderLayerError, RequestTimeout, ValidationFailed
+from renderlayer.http.disconnect import Disconnected
 from renderlayer.wire._base import malformed
 from renderlayer.wire._json import dumped_lenient, read
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
+ANTHROPIC = ("/v1/messages", "/v1/messages/count_tokens")
+"""Paths whose errors have Anthropic's form; those of render have OpenAI's, as the reference's have."""
 DRAINED = 4
-"""How many times the limit of an oversized body is read and dropped, so that its sender gets to read the answer."""
+"""How many times the limit of an oversized body is taken and dropped, so that its sender gets to read the answer."""
+SLOWEST = 32 << 10
+"""Bytes a second that a body must have, once its first seconds (`patience`) are over."""
 
 
 def media_type(scope: Scope) -> str:
@@ -32,37 +40,83 @@ def require_json(scope: Scope) -> None:
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     """The whole request body.
 
-    An oversized body is read on, and dropped, to a few times the limit, since a sender that cannot finish sees a broken
-    connection where the answer should be. One that waits for leave to send (`Expect: 100-continue`) is not read at all.
-
     Raises:
         PayloadTooLarge: more than `limit` bytes, stated or sent.
+        Disconnected: its sender left before its end.
     """
-    stated = header(scope, b"content-length") or ""
-    oversized = stated.isdigit() and int(stated) > limit
-    if oversized and header(scope, b"expect") is not None:
-        raise too_large(limit)
-    parts: list[bytes] = []
-    size, more = 0, True
-    while more and size <= limit * DRAINED:
-        message = await receive()
-        part, more = message.get("body", b""), message.get("more_body", False)
-        size += len(part)
-        if size > limit:
-            oversized = True
-            parts.clear()
-        elif not oversized:
-            parts.append(part)
-    if oversized:
-        raise too_large(limit)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    return await Incoming(scope, receive).read(limit)
 
 
-def refusal(error: RenderLayerError) -> Response:
-    """The answer to a request whose body was not taken; closes the connection, where the rest of it may still come."""
-    response = error_response(error)
-    response.headers["connection"] = "close"
-    return response
+class Incoming:
+    """A request's body on its way.
+
+    Args:
+        patience: seconds that it may take, and one more for every `SLOWEST` bytes of it; 0: any time, without which
+            there need not be an event loop.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, patience: float = 0) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._patience = patience
+        self._began = time.monotonic()
+        self._size = 0
+        self._limit = 0
+        self._more = True
+
+    async def read(self, limit: int) -> bytes:
+        """The whole body.
+
+        Raises:
+            PayloadTooLarge: more than `limit` bytes, stated or sent; at once, the rest may still be on its way.
+            RequestTimeout: it came too slowly.
+            Disconnected: its sender left before its end.
+        """
+        self._limit = limit
+        stated = header(self._scope, b"content-length") or ""
+        if stated.isdigit() and int(stated) > limit:
+            raise too_large(limit)
+        parts: list[bytes] = []
+        while self._more:
+            parts.append(await self._part())
+            if self._size > limit:
+                raise too_large(limit)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    async def refuse(self, error: RenderLayerError, send: Send) -> None:
+        """Answer without having taken the body whole, and close the connection.
+
+        A sender that cannot finish sees a broken connection where the answer should be: what still comes is taken and
+        dropped, for as long as a body may take, to a few times the size of what was refused. One that waits for leave
+        to send (`Expect: 100-continue`) gets none.
+        """
+        response = error_response(error, in_anthropics_form(self._scope["path"]))
+        response.headers["connection"] = "close"
+        linger = self._more and self._patience and header(self._scope, b"expect") is None
+        await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
+        await send({"type": "http.response.body", "body": bytes(response.body), "more_body": bool(linger)})
+        if linger:
+            with suppress(RequestTimeout, Disconnected):
+                while self._more and self._size < self._limit * DRAINED:
+                    await self._part()
+            await send({"type": "http.response.body", "body": b""})
+
+    async def _part(self) -> bytes:
+        if not self._patience:
+            message = await self._receive()
+        else:
+            end = self._began + self._patience + self._size / SLOWEST
+            try:
+                async with asyncio.timeout(max(end - time.monotonic(), 0)):
+                    message = await self._receive()
+            except TimeoutError:
+                raise RequestTimeout("The request's body did not come in time.") from None
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        part: bytes = message.get("body", b"")
+        self._more = message.get("more_body", False)
+        self._size += len(part)
+        return part
 
 
 def header(scope: Scope, name: bytes) -> str | None:
@@ -104,6 +158,11 @@ def decoded(body: bytes) -> Any:
 
 def json_response(content: bytes, status: int = 200) -> Response:
     return Response(content, status, media_type=JSON)
+
+
+def in_anthropics_form(path: str) -> bool:
+    """Whether the errors of a path have Anthropic's form."""
+    return path.rstrip("/").endswith(ANTHROPIC)
 
 
 def error_response(error: RenderLayerError, in_anthropics_form: bool = False) -> Response:

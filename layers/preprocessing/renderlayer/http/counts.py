@@ -34,6 +34,9 @@ def count_generated(scope: Scope, event: Any) -> None:
     if counts is not None and isinstance(choices, list):
         number = sum(len(choice.get("token_ids") or ()) for choice in choices if isinstance(choice, dict))
         counts["completion_tokens"] = counts.get("completion_tokens", 0) + number
+        cached = _cached(event.get("usage") or {})
+        if cached is not None:
+            counts["cached_tokens"] = cached
 
 
 def _counted(answer: dict[str, Any]) -> dict[str, int]:
@@ -43,4 +46,12 @@ def _counted(answer: dict[str, Any]) -> dict[str, int]:
         return {"prompt_tokens": answer["count"]}
     usage = answer.get("usage") or answer.get("chunk", {}).get("usage") or {}
     named = {name: usage.get(name, usage.get(other)) for name, other in _NAMES.items()}
+    named["cached_tokens"] = _cached(usage)
     return {name: number for name, number in named.items() if number is not None}
+
+
+def _cached(usage: dict[str, Any]) -> int | None:
+    """Prompt tokens that the engine found in its cache, as the four APIs tell it; None: it says nothing."""
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
+    found = details.get("cached_tokens", usage.get("cache_read_input_tokens"))
+    return found if isinstance(found, int) else None

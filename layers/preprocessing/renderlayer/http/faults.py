@@ -7,11 +7,9 @@ import logging
 from starlette.responses import Response
 
 from renderlayer.errors import NotImplementedHere, RenderLayerError
-from renderlayer.http.body import error_response
+from renderlayer.http.body import error_response, in_anthropics_form
 from renderlayer.wire._json import unencodable
 
-ANTHROPIC = ("/v1/messages", "/v1/messages/count_tokens")
-"""Paths whose errors have Anthropic's form; those of render have OpenAI's, as the reference's have."""
 FORESEEN = (RenderLayerError, UnicodeEncodeError, ModuleNotFoundError)
 """What endpoints raise about a request, or about what is not installed; everything else is a fault of ours."""
 
@@ -24,7 +22,7 @@ def answer_to(error: RenderLayerError | UnicodeEncodeError | ModuleNotFoundError
         error = unencodable(error)
     elif isinstance(error, ModuleNotFoundError):
         error = _not_installed(error)
-    return error_response(error, in_anthropics_form=path.endswith(ANTHROPIC))
+    return error_response(error, in_anthropics_form(path))
 
 
 def _not_installed(error: ModuleNotFoundError) -> NotImplementedHere:

@@ -5,26 +5,31 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import ConfigurationError
 from renderlayer.flags import add_flags
+from renderlayer.http.address import Address, add_address
 from renderlayer.http.engine_flags import add_engine_flags
 from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from renderlayer.http.connection import ServerConfig
+    from renderlayer.render.server import Server
+
 KEEP_ALIVE = 120
 """Seconds that an idle connection is kept: longer than the 90 s of the pools of the routers that call."""
 GRACE = 10
 """Seconds that requests under way get to finish after a signal to stop."""
-SEND_TIMEOUT = Settings().send_timeout
 LONG_TEXT = 2048
 """Characters from which fastokens is the faster one; it takes a second and 150 MB to load, which a function has not."""
 LARGEST_HEADERS = 4 << 20
@@ -42,84 +47,88 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     page.add_argument("--page", action="store_true", help="serve a page for people at /: chat, and what it becomes")
 
 
-def add_address(parser: argparse.ArgumentParser) -> None:
-    """Add `--host` and `--port`."""
-    to = parser.add_argument_group("address")
-    to.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    to.add_argument("--port", type=port_number, default=8000, help="port; 0 takes a free one (default: %(default)s)")
-
-    to.add_argument("--ssl-certfile", metavar="FILE", help="certificate chain; serves HTTPS")
-    to.add_argument("--ssl-keyfile", metavar="FILE", help="its private key (default: in the file of the certificate)")
-
-
-def tls_of(arguments: argparse.Namespace) -> dict[str, str]:
-    """The options of HTTPS that were given.
-
-    Raises:
-        ConfigurationError: a key without a certificate.
-    """
-    given = {name: getattr(arguments, name) for name in ("ssl_certfile", "ssl_keyfile")}
-    if given["ssl_keyfile"] and not given["ssl_certfile"]:
-        raise ConfigurationError("--ssl-keyfile needs --ssl-certfile")
-    return {name: value for name, value in given.items() if value}
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Add `--workers`."""
+    parser.add_argument_group("server").add_argument(
+        "--workers",
+        type=number_of_workers,
+        default=1,
+        metavar="N",
+        help="processes that answer; each has its own caches, connections to the engine and --max-waiting-answers, and "
+        "an equal part of --media-memory-bytes; /metrics tells the sums (default: %(default)s)",
+    )
 
 
-def port_number(text: str) -> int:
-    """A port of the command line."""
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
-    if not 0 <= number <= 65535:
-        raise argparse.ArgumentTypeError(f"{number} is none of 0 to 65535")
-    return number
+def number_of_workers(text: str) -> int:
+    """A number of processes of the command line."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Serve every route of the wire from this process until SIGINT or SIGTERM.
+    """Serve every route of the wire until SIGINT or SIGTERM.
 
     Raises:
         ConfigurationError: the settings or the model cannot work.
     """
     _require_extra()
     from renderlayer.http.advice import advise, warn_of_media
-    from renderlayer.http.app import create_app
-    from renderlayer.http.bodies import Bodies
-    from renderlayer.http.contain import Contain
-    from renderlayer.http.cors import with_cors
-    from renderlayer.http.logs import AccessLog, configure_logs
-    from renderlayer.http.prefix import UnderPrefix
+    from renderlayer.http.logs import configure_logs
     from renderlayer.render.server import Server
 
-    try:
-        from renderlayer.http.metrics import Metrics
-    except ImportError as error:
-        raise ConfigurationError("Serving needs prometheus-client: pip install 'renderlayer[serve]'") from error
     exit_on_signals()
     settings = Settings.from_arguments(arguments)
     if settings.fast_tokenizer_after is None:
         settings = replace(settings, fast_tokenizer_after=LONG_TEXT)
     configure_logs(settings)
+    address = Address.of(arguments)
+    sockets = address.bound()
     advise(settings, os.environ)
-    server = Server.open(settings)
-    app = create_app(settings, server=server).prepare()
+    server = Server.open(settings)  # packs the model where nobody has done so before
     warn_of_media(server.model)
-    app.read_with(lambda inner: Bodies(inner, settings.max_body_bytes))
+    doing = f"serving {settings.model}"
+    if arguments.workers > 1:
+        from renderlayer.http.workers import in_worker, run_workers, shared_out
+
+        make = partial(application, shared_out(settings, arguments.workers), arguments.page)
+        app = partial(in_worker, make)
+        config = configured(app, address, settings, workers=arguments.workers, factory=True)
+        run_workers(config, sockets, f"{doing} from {arguments.workers} processes")
+    else:
+        run(application(settings, arguments.page, server), address, doing, settings, sockets=sockets)
+
+
+def application(settings: Settings, page: bool = False, server: Server | None = None) -> ASGIApp:
+    """What a server of these settings answers with.
+
+    Args:
+        page: whether there is a page for people at `/`.
+        server: the opened model; default: it is opened here.
+
+    Raises:
+        ConfigurationError: the settings or the model cannot work.
+    """
+    from renderlayer.http.app import create_app
+    from renderlayer.http.bodies import Bodies
+    from renderlayer.http.contain import Contain
+    from renderlayer.http.cors import with_cors
+    from renderlayer.http.logs import AccessLog, configure_logs
+    from renderlayer.http.metrics import Metrics
+    from renderlayer.http.prefix import UnderPrefix
+    from renderlayer.render.server import Server
+
+    configure_logs(settings)
+    server = server or Server.open(settings)
+    app = create_app(settings, server=server).prepare()
+    app.read_with(lambda inner: Bodies(inner, settings.max_body_bytes, patience=settings.receive_timeout))
     served: ASGIApp = app
-    if arguments.page:
+    if page:
         from renderlayer.http.page import PageMiddleware
 
-        served = PageMiddleware(app, server.model.vocabulary, app.keys)
-    run(
-        AccessLog(
-            with_cors(Metrics(Contain(UnderPrefix(served, settings.root_path)), app.keys), settings.allowed_origins)
-        ),
-        arguments.host,
-        arguments.port,
-        f"serving {settings.model}",
-        send_timeout=settings.send_timeout,
-        tls=tls_of(arguments),
-    )
+        served = PageMiddleware(app, server.model.vocabulary, app.keys, settings.receive_timeout)
+    measured = Metrics(Contain(UnderPrefix(served, settings.root_path)), app.keys)
+    return AccessLog(with_cors(measured, settings.allowed_origins))
 
 
 def _require_extra() -> None:
@@ -135,34 +144,47 @@ def _require_extra() -> None:
 
 def run(
     app: ASGIApp,
-    host: str,
-    port: int,
+    address: Address,
     doing: str,
+    settings: Settings | None = None,
     stopping: Callable[[], None] | None = None,
-    send_timeout: float = SEND_TIMEOUT,
-    tls: Mapping[str, str] | None = None,
+    sockets: list[socket.socket] | None = None,
 ) -> None:
     """Serve `app` and print one line once it answers; returns after a graceful stop.
 
     Args:
-        send_timeout: seconds after which a client that takes nothing of its answer is cut off; 0: never.
-        tls: uvicorn's options for HTTPS; none: plain HTTP.
+        doing: what the line says.
+        settings: whose limits of time hold.
         stopping: called once the server was told to stop, before it waits for the requests under way.
+        sockets: those that the address has already.
+
+    Raises:
+        ConfigurationError: the address cannot be had, or uvicorn is not installed.
+    """
+    from renderlayer.http.announce import AnnouncingServer
+
+    sockets = sockets or address.bound()
+    AnnouncingServer(configured(app, address, settings or Settings()), doing, stopping).run(sockets)
+
+
+def configured(
+    app: ASGIApp | Callable[[], ASGIApp], address: Address, settings: Settings, **options: Any
+) -> ServerConfig:
+    """uvicorn's configuration for an application, or for a function that makes one.
 
     Raises:
         ConfigurationError: uvicorn is not installed.
     """
     try:
-        import uvicorn
-
-        from renderlayer.http.announce import AnnouncingServer, impatient
+        from renderlayer.http.connection import ServerConfig
     except ImportError as error:
         raise ConfigurationError("Serving needs uvicorn: pip install 'renderlayer[serve]'") from error
-    config = uvicorn.Config(
+    return ServerConfig(
         app,
-        http=impatient(send_timeout),
-        host=host,
-        port=port,
+        receive_timeout=settings.receive_timeout,
+        send_timeout=settings.send_timeout,
+        host=address.host,
+        port=address.port,
         lifespan="off",
         ws="none",
         log_config=None,
@@ -171,14 +193,9 @@ def run(
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=LARGEST_HEADERS,
-        ssl_keyfile=(tls or {}).get("ssl_keyfile"),
-        ssl_certfile=(tls or {}).get("ssl_certfile"),
+        **address.tls,
+        **options,
     )
-    try:
-        config.load()
-    except OSError as error:  # of which ssl.SSLError is one
-        raise ConfigurationError(f"--ssl-certfile and --ssl-keyfile: {error.strerror or error}") from error
-    AnnouncingServer(config, doing, stopping).run()
 
 
 def exit_on_signals() -> None:

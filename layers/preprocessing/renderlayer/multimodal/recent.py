@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
+from typing import Literal
 
 from cachetools import LRUCache
 
@@ -16,6 +18,10 @@ from renderlayer.multimodal.items import Content
 CAPACITY = 64 << 20  # bytes of all items, their names and what surrounds them
 
 Name = tuple[str, str]
+Outcome = Literal["hit", "miss"]
+
+observers: list[Callable[[Outcome | None, int], None]] = []
+"""What is told how look-ups end (None: an item was kept), and how many bytes are held; empty where nobody counts."""
 
 
 class Recent:
@@ -37,12 +43,21 @@ class Recent:
             self._items.pop(name, None)
             if size <= self._items.maxsize:
                 self._items[name] = content, size
+            held = self._items.currsize
+        _tell(None, held)
 
     def find(self, modality: str, uuid: str) -> Content | None:
         """The item's content, None when it is not known here."""
         with self._lock:
             found = self._items.get((modality, uuid))
+            held = self._items.currsize
+        _tell("hit" if found else "miss", held)
         return found[0] if found else None
+
+
+def _tell(outcome: Outcome | None, held: float) -> None:
+    for observer in observers:
+        observer(outcome, int(held))
 
 
 _OVERHEAD = 500  # bytes of an item's places in the tables

@@ -17,7 +17,7 @@ from renderlayer.deadline import is_over, out_of_time, seconds_left
 from renderlayer.derender.responses_items import GENERATE_PREFIX
 from renderlayer.errors import BadGateway, GatewayTimeout, RenderLayerError, Unavailable
 from renderlayer.pipeline.engine_answers import GENERATE, EngineError, NoRoute, check, decoded, events
-from renderlayer.pipeline.engine_states import Outcome, observe
+from renderlayer.pipeline.engine_states import Outcome, begun, observe
 from renderlayer.secrets.secret import FRESH_SECONDS, Secret
 
 ABORT = "/inference/v1/abort_requests"
@@ -169,6 +169,7 @@ class Engine:
         """
         request_id = str(request.get("request_id") or "")
         self._under_way[request_id] += 1
+        begun()
         outcome: Outcome = "answered"
         try:
             yield

@@ -9,11 +9,20 @@ from typing import Literal
 # gave it up
 Outcome = Literal["answered", "refused", "busy", "failed", "left"]
 
-observers: list[Callable[[Outcome], None]] = []
-"""What is told of each call that ends; empty where nobody counts."""
+observers: list[Callable[[Outcome | None], None]] = []
+"""What is told of each call that begins (None) and of how it ends; empty where nobody counts."""
+
+
+def begun() -> None:
+    """A call has begun; `observe` must follow."""
+    _tell(None)
 
 
 def observe(outcome: Outcome) -> None:
     """A call has ended."""
+    _tell(outcome)
+
+
+def _tell(state: Outcome | None) -> None:
     for observer in observers:
-        observer(outcome)
+        observer(state)

@@ -16,7 +16,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from renderlayer.bundle.vocabulary import Vocabulary
 from renderlayer.errors import BadRequest, RenderLayerError
 from renderlayer.http.auth import Keys, RequireKey
-from renderlayer.http.body import decoded, error_response, json_response, read_body, require_json
+from renderlayer.http.body import Incoming, decoded, error_response, json_response, require_json
+from renderlayer.http.disconnect import Disconnected, NoAnswer
 
 FILES = {
     "/": ("index.html", "text/html"),
@@ -41,10 +42,12 @@ class PageMiddleware:
         app: the application.
         vocabulary: names the tokens that the page shows.
         keys: keys of which one is asked for before tokens are named; the static files are open.
+        patience: seconds that a request's body may take (`body.Incoming`); 0: any time.
     """
 
-    def __init__(self, app: ASGIApp, vocabulary: Vocabulary, keys: Keys | None = None) -> None:
+    def __init__(self, app: ASGIApp, vocabulary: Vocabulary, keys: Keys | None = None, patience: float = 0) -> None:
         self._app = app
+        self._patience = patience
         self._vocabulary = vocabulary
         tokens: ASGIApp = self._tokens
         self._describe_tokens = RequireKey(tokens, keys) if keys is not None else tokens
@@ -61,8 +64,10 @@ class PageMiddleware:
     async def _tokens(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             require_json(scope)
-            body = decoded(await read_body(scope, receive, MAX_BODY_BYTES))
+            body = decoded(await Incoming(scope, receive, self._patience).read(MAX_BODY_BYTES))
             response = json_response(orjson.dumps({"tokens": describe_tokens(body, self._vocabulary)}))
+        except Disconnected:
+            response = NoAnswer()
         except RenderLayerError as error:
             response = error_response(error)
         await response(scope, receive, send)
