@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 from tests.reference.alternatives import forgiven, other_fault
 from tests.reference.derenders import DerenderMaker
-from tests.reference.exchanges import Client, Exchange
-from tests.reference.making import Maker
+from tests.reference.dialects import Maker
+from tests.reference.exchanges import Client, Exchange, Raw
 from tests.reference.reducing import reduced
 from tests.reference.servers import ours, reference
 
@@ -36,7 +36,28 @@ KINDS = (
     *(["responses"] * 4),
     *(["messages"] * 4),
     "tokenize",
-    *(["derender"] * 4),
+    "detokenize",
+    "odd",
+    *(["derender"] * 5),
+)
+BODIES = (
+    "",
+    "x",
+    "{",
+    "[]",
+    "null",
+    "5",
+    '"x"',
+    "{}",
+    "[{}]",
+    '{"messages": }',
+    '{"a": 1}{',
+    '{"prompt": NaN}',
+    "\ufeff{}",
+)
+HEADERS: tuple[dict[str, str], ...] = (
+    *({"content-type": kind} for kind in ("text/plain", "", "application/json; charset=utf-8", "APPLICATION/JSON")),
+    *({"x-request-id": name} for name in ("abc", "a b", "0" * 40)),
 )
 LISTED = Path(__file__).with_name("listed.txt")
 SHOWN = 400
@@ -108,15 +129,29 @@ def exchanges(setup: Setup, seed: int, client: Client) -> Iterator[Exchange]:
                 case _:
                     yield Exchange(f"{completions}/derender", *derenders.stream(chat=False))
             continue
+        if kind == "odd":
+            yield odd(maker)
+            continue
         make: dict[str, tuple[str, Any]] = {
             "chat": (f"{chat}/render", maker.chat),
             "completion": (f"{completions}/render", maker.completion),
             "responses": ("/v1/responses/render", maker.responses),
             "messages": ("/v1/messages/render", maker.anthropic),
             "tokenize": ("/tokenize", maker.tokenize),
+            "detokenize": ("/detokenize", maker.detokenize),
         }
         path, body = make[kind]
         yield Exchange(path, body())
+
+
+def odd(maker: Maker) -> Exchange:
+    """A body that is no request, or a request with other headers."""
+    paths = ("/v1/chat/completions/render", "/v1/completions/render", "/v1/responses/render", "/v1/messages/render")
+    path = maker.pick(*paths, "/tokenize", "/detokenize", "/v1/chat/completions/derender")
+    if maker.maybe(0.5):
+        return Exchange(path, Raw(maker.pick(*BODIES)))
+    body = {"messages": [{"role": "user", "content": "x"}], "request_id": "mine", "max_tokens": 5, "prompt": "x"}
+    return Exchange(paths[0] if "derender" in path else path, {**body, "input": "x"}, headers=maker.pick(*HEADERS))
 
 
 def listed() -> list[re.Pattern[str]]:

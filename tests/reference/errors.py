@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.reference.comparing import field_of
 from tests.reference.exchanges import Client
-from tests.reference.making import TABLE
+from tests.reference.fields import TABLE
 
 Json = Any
 FILE = Path(__file__).with_name("errors.json")

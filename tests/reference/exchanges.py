@@ -13,6 +13,10 @@ from tests.reference.comparing import Answer, difference, gathered, short
 PATIENCE = 120
 
 
+class Raw(str):
+    """A body that is sent as it is, JSON or not."""
+
+
 class Client:
     """One connection to a server, opened again when it breaks."""
 
@@ -21,24 +25,25 @@ class Client:
         self._address = parts.hostname or "", parts.port or 80
         self._connection: http.client.HTTPConnection | None = None
 
-    def post(self, path: str, body: Any) -> Answer:
-        """Status and decoded body; text where the body is no JSON."""
-        raw = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    def post(self, path: str, body: Any, headers: dict[str, str] | None = None) -> Answer:
+        """Status and decoded body; text where the body is no JSON. A body of `Raw` text goes out as it is."""
+        text = body if isinstance(body, Raw) else json.dumps(body, ensure_ascii=False)
+        raw, sent = text.encode("utf-8", "surrogatepass"), {"content-type": "application/json", **(headers or {})}
         for last in (False, True):
             try:
                 self._connection = self._connection or http.client.HTTPConnection(*self._address, timeout=PATIENCE)
-                self._connection.request("POST", path, raw, {"content-type": "application/json"})
+                self._connection.request("POST", path, raw, sent)
                 response = self._connection.getresponse()
-                text = response.read()
+                found = response.read()
                 break
             except (OSError, http.client.HTTPException):
                 self._connection = None
                 if last:
                     raise
         try:
-            return response.status, json.loads(text)
+            return response.status, json.loads(found)
         except ValueError:
-            return response.status, text.decode("utf-8", "replace")
+            return response.status, found.decode("utf-8", "replace")
 
 
 @dataclass
@@ -48,16 +53,18 @@ class Exchange:
     Attributes:
         body: of the request; of a stream, what is common to its chunks.
         chunks: generate_chunk objects, each sent with the state that the last answer gave; None: no stream.
+        headers: beside the content type, or another one.
     """
 
     path: str
     body: Any
     chunks: list[Any] | None = field(default=None)
+    headers: dict[str, str] = field(default_factory=dict)
 
     def answer(self, client: Client) -> Answer:
         """The answer; of a stream what its chunks amount to, or the first error."""
         if self.chunks is None:
-            return client.post(self.path, self.body)
+            return client.post(self.path, self.body, self.headers)
         state, out = None, []
         for chunk in self.chunks:
             status, answer = client.post(self.path, {**self.body, "generate_chunk": chunk, "stream_state": state})
@@ -74,6 +81,7 @@ class Exchange:
     def shown(self) -> str:
         """One line of JSON."""
         stream = {} if self.chunks is None else {"chunks": self.chunks}
+        stream |= {"headers": self.headers} if self.headers else {}
         return json.dumps({"path": self.path, "body": self.body, **stream}, ensure_ascii=True)
 
 

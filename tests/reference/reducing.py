@@ -16,9 +16,9 @@ def reduced(exchange: Exchange, differs: Callable[[Exchange], bool]) -> Exchange
     tries, found = 0, True
     while found and tries < TRIES:
         found = False
-        for smaller in _smaller(exchange.body):
+        for body in smaller(exchange.body):
             tries += 1
-            candidate = replace(exchange, body=smaller)
+            candidate = replace(exchange, body=body)
             if differs(candidate):
                 exchange, found = candidate, True
                 break
@@ -27,19 +27,19 @@ def reduced(exchange: Exchange, differs: Callable[[Exchange], bool]) -> Exchange
     return exchange
 
 
-def _smaller(value: Any) -> Iterator[Any]:
+def smaller(value: Any) -> Iterator[Any]:
     """Values with one thing less, those that lose most first."""
     if isinstance(value, dict):
         for key in value:
             yield {name: held for name, held in value.items() if name != key}
         for key, held in value.items():
-            for less in _smaller(held):
+            for less in smaller(held):
                 yield {**value, key: less}
     elif isinstance(value, list):
         for at in range(len(value)):
             yield [*value[:at], *value[at + 1 :]]
         for at, held in enumerate(value):
-            for less in _smaller(held):
+            for less in smaller(held):
                 yield [*value[:at], less, *value[at + 1 :]]
     elif isinstance(value, str) and len(value) > 1 and not value.startswith("data:"):
         yield "x"

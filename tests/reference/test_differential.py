@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.reference.__main__ import MODELS, Run, listed
+from tests.reference.dialects import Maker
 from tests.reference.exchanges import Client, Exchange
-from tests.reference.making import Maker
 from tests.reference.reducing import reduced
 from tests.reference.servers import ours, reference
 

@@ -406,3 +406,9 @@ def test_what_a_closed_turn_thought_says_nothing_of_the_next(model_folder: Path)
 
     assert render_chat(chat(messages=turns, add_generation_prompt=False), server)["reasoning_ended"] is False
     assert render_chat(chat(messages=turns, reasoning_effort="none"), server)["reasoning_ended"] is True
+
+
+def test_a_choice_that_is_null_rules_constraints_out_as_a_named_one_does(server: Server) -> None:
+    with pytest.raises(BadRequest, match="not both"):
+        render(server, structured_outputs={"regex": "a"}, tool_choice=None)
+    assert render(server, structured_outputs={"regex": "a"})["sampling_params"]["structured_outputs"]["regex"] == "a"

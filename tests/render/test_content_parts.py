@@ -16,7 +16,9 @@ MALFORMED: tuple[dict[str, Any], ...] = (
     {"type": "audio_url", "audio_url": "data:,"},
     {"type": "video_url"},
     {"type": "input_audio", "input_audio": {"data": ""}},
+    {"type": "image_url", "image_url": {"url": "data:,", "detail": None}},
     {"type": "input_image", "image_url": "data:,"},
+    {"type": "input_image", "image_url": "data:,", "detail": "x"},
 )
 
 
@@ -29,4 +31,4 @@ def test_a_media_part_without_its_payload_is_refused_without_a_parameter(part: d
 
 def test_a_media_part_may_name_an_earlier_payload() -> None:
     check_media_part({"type": "image_url", "image_url": None, "uuid": "seen"})
-    check_media_part({"type": "image_url", "image_url": {"url": "data:,"}})
+    check_media_part({"type": "image_url", "image_url": {"url": "data:,", "detail": "low"}})

@@ -406,3 +406,9 @@ def test_chat_cuts_a_wish_for_tokens_beyond_the_context_and_completions_refuse_i
     assert chat["sampling_params"]["max_tokens"] == harmony.max_model_len - len(chat["token_ids"])
     with pytest.raises(BadRequest, match="cannot be greater than max_model_len"):
         render_completion(parse(CompletionRequest, {"prompt": "x", "max_tokens": 10**9}), harmony)
+
+
+def test_a_text_that_is_none_is_refused(harmony: Server) -> None:
+    for role in ("user", "tool", "assistant", "developer"):
+        with pytest.raises(BadRequest, match="must be a string"):
+            render(harmony, [*HELLO, {"role": role, "content": [{"text": 5}]}])

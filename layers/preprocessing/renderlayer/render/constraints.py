@@ -62,7 +62,10 @@ def adjustment(
     Raises:
         BadRequest, ValidationFailed: the constraint or the tools cannot be turned into a grammar.
     """
-    constraint = wish(request, request.named_tool is not None, checked=grammars)
+    chosen = request.named_tool is not None
+    if grammars:  # a choice that is null counts as one, where the body of chat says it
+        chosen = chosen or (request.tool_choice is None and "tool_choice" in request.model_fields_set)
+    constraint = wish(request, chosen, checked=grammars)
     tools, choice = request.tool_dicts(), request.choice()
     names = [tool["function"]["name"] for tool in tools or ()]
     if server.parsers.tool and request.named_tool is not None and names.count(request.named_tool) > 1:

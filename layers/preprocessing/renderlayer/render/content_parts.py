@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from renderlayer.errors import BadRequest
+from renderlayer.wire.chat import IMAGE_DETAILS
 
 # Text parts by type, and the key that holds their text.
 TEXT_KEYS = {
@@ -89,8 +90,8 @@ def part_text(part: Any, param: str | None = None) -> str | None:
 def check_media_part(part: dict[str, Any]) -> None:
     """Refuse a media part whose payload has not the form that the chat API gives it (wire.md 4.1)."""
     kind = part.get("type")
-    if kind == "input_image" and "detail" not in part:
-        raise BadRequest("A content part of type 'input_image' must have the field 'detail'.")
+    if kind == "input_image":
+        _check_detail(part.get("detail"), kind)
     if kind not in _PAYLOAD_KEYS:
         return
     if part.get(kind) is None:
@@ -101,6 +102,13 @@ def check_media_part(part: dict[str, Any]) -> None:
     for key in _PAYLOAD_KEYS[kind]:
         if not isinstance(payload, dict) or not isinstance(payload.get(key), str):
             raise BadRequest(f"A content part of type '{kind}' must have an object with '{key}' under '{kind}'.")
+    if kind == "image_url" and "detail" in payload:
+        _check_detail(payload["detail"], kind)
+
+
+def _check_detail(detail: Any, kind: str) -> None:
+    if detail not in IMAGE_DETAILS:
+        raise BadRequest(f"The 'detail' of a content part of type '{kind}' must be one of {', '.join(IMAGE_DETAILS)}.")
 
 
 def has_media(message: dict[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from renderlayer.wire.chat_tools import custom_names, needs_functions, plain_cal
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
+IMAGE_DETAILS = ("auto", "low", "high", "original")
 _FUNCTION_CALL = "ChatCompletionMessageFunctionToolCallParam"
 
 

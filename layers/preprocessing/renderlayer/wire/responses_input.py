@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from renderlayer.wire._base import refused
+from renderlayer.wire.chat import IMAGE_DETAILS
 from renderlayer.wire.responses_tools import Place, demand
 
 Item = dict[str, Any]
@@ -77,6 +78,9 @@ def _check_part(part: Any, place: Place, texts: dict[str, str]) -> None:
     kind = part.get("type") if isinstance(part, dict) else None
     if not isinstance(kind, str) or kind not in texts:
         raise refused((*place, "type"), "literal_error", f"Input should be one of {', '.join(texts)}", kind)
+    if kind == "input_image" and part.get("detail", "auto") not in IMAGE_DETAILS:
+        problem = f"Input should be one of {', '.join(IMAGE_DETAILS)}"
+        raise refused((*place, "detail"), "literal_error", problem, part["detail"])
     if texts[kind]:
         demand(part, ((texts[kind], str),), place)
 

@@ -120,6 +120,12 @@ def _joined(message: dict[str, Any]) -> str | None:
 
 
 def _text(part: Any) -> str | None:
-    """What stands under a part's `text`, whatever its type; harmony has no form for anything else."""
+    """What stands under a part's `text`, whatever its type; harmony has no form for anything else.
+
+    Raises:
+        BadRequest: that is no text.
+    """
     text = part.get("text") if isinstance(part, dict) else part
-    return text if isinstance(text, str) else None
+    if not isinstance(text, str | None):
+        raise BadRequest("The text of a content part must be a string.")
+    return text
