@@ -19,9 +19,11 @@ from starlette.types import Receive, Scope, Send
 from infra.local.events import Context, answer, http_event
 from infra.local.template import Template
 from renderlayer.errors import NotFound, RenderLayerError
-from renderlayer.http.body import Incoming, error_response
+from renderlayer.http.body import Incoming, error_response, header
+from renderlayer.http.body_memory import SHARE
 from renderlayer.http.counts import COUNTS
 from renderlayer.http.disconnect import Disconnected, NoAnswer
+from renderlayer.http.encoding import decompressed
 from renderlayer.http.lambda_handler import LambdaHandler
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
@@ -59,6 +61,9 @@ class Gateway:
         incoming = Incoming(scope, receive, self._patience)
         try:
             body = await incoming.read(self._max_body_bytes)
+            packed = header(scope, b"content-encoding")
+            if packed and SHARE in scope:  # which the function unpacks
+                await scope[SHARE].add(decompressed(body, packed, self._max_body_bytes))
         except Disconnected:
             await NoAnswer()(scope, receive, send)
             return

@@ -13,6 +13,7 @@ from renderlayer.bundle import open_model
 from renderlayer.http.address import Address
 from renderlayer.http.advice import advise, warn_of_media
 from renderlayer.http.auth import Keys
+from renderlayer.http.body_memory import BodyMemory
 from renderlayer.http.contain import Contain
 from renderlayer.http.cors import with_cors
 from renderlayer.http.logs import AccessLog, configure_logs
@@ -53,8 +54,9 @@ def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
         model = open_model(settings)
         warn_of_media(model)
         page = PageMiddleware(gateway, model.vocabulary, keys, settings.receive_timeout)
+        contained = Contain(BodyMemory(page, settings.body_memory_bytes))
         run(
-            AccessLog(with_cors(Metrics(Contain(page), keys), settings.allowed_origins)),
+            AccessLog(with_cors(Metrics(contained, keys), settings.allowed_origins)),
             address,
             doing,
             settings,

@@ -56,8 +56,8 @@ def spent(work: Callable[..., Any], *arguments: Any) -> Spent:
 def _measured(sender: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (CEILING, CEILING))
     resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts anew
-    before, began = _resident("VmRSS"), _seconds()
+    peak_begins_anew()
+    before, began = resident("VmRSS"), seconds()
     status = 200
     try:
         outcome = work(*arguments)
@@ -65,11 +65,17 @@ def _measured(sender: Connection, work: Callable[..., Any], arguments: tuple[Any
         status, outcome = error.status, error.message
     except BaseException as error:
         status, outcome = 0, f"{type(error).__name__}: {error}"
-    own = _resident("VmHWM") - before
-    sender.send(Spent(_seconds() - began, max(own, _largest_child()), status, outcome))
+    own = resident("VmHWM") - before
+    sender.send(Spent(seconds() - began, max(own, _largest_child()), status, outcome))
 
 
-def _resident(line: str) -> int:
+def peak_begins_anew() -> None:
+    """Forget how much memory this process has had at its peak."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def resident(line: str) -> int:
+    """Bytes of memory of this process: `VmRSS` now, `VmHWM` at its peak."""
     for text in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         if text.startswith(line):
             return int(text.split()[1]) * 1024
@@ -84,7 +90,8 @@ def _largest_child() -> int:
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 
 
-def _seconds() -> float:
+def seconds() -> float:
+    """Processor time of this process and of its children that have ended."""
     return sum(
         usage.ru_utime + usage.ru_stime
         for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

@@ -27,10 +27,13 @@ class ScriptedEngine:
     """Answers a generate request with `max_tokens` tokens, one each `PAUSE`.
 
     Attributes:
+        pause: seconds between two events.
         running: requests that are being answered.
         begun, finished: how many requests came, and how many got their whole answer.
         aborted: request ids that were aborted by name.
     """
+
+    pause = PAUSE
 
     def __init__(self, token_ids: list[int]) -> None:
         self.running = self.begun = self.finished = 0
@@ -70,7 +73,7 @@ class ScriptedEngine:
         if seed == SILENT:
             await asyncio.Event().wait()
         if not asked.get("stream"):
-            await asyncio.sleep(count * PAUSE)
+            await asyncio.sleep(count * self.pause)
             whole = response(choice(tokens, "length"), request_id=asked["request_id"])
             await _whole(send, json.dumps(whole).encode())
             return
@@ -79,7 +82,7 @@ class ScriptedEngine:
             last = at == count - 1 and seed != TORRENT
             event = sse.event(response(choice([token], "length" if last else None), request_id=asked["request_id"]))
             await send({"type": "http.response.body", "body": event, "more_body": True})
-            await asyncio.sleep(0 if seed == TORRENT else PAUSE)
+            await asyncio.sleep(0 if seed == TORRENT else self.pause)
         await send({"type": "http.response.body", "body": sse.DONE})
 
     @contextmanager

@@ -98,6 +98,14 @@ class Budget:
         finally:
             self.exchange(hold.size, 0)
 
+    def taken(self, size: int) -> bool:
+        """Have `size` bytes if they are there now."""
+        with self._changed:
+            if self.held + size > self.capacity:
+                return False
+            self.held += size
+            return True
+
     def exchange(self, given: int, taken: int, patience: float = PATIENCE) -> None:
         """Give bytes back and have others, at once.
 

@@ -149,6 +149,9 @@ class Settings:
     root_path: str = _row("", "path prefix, such as an API Gateway stage")
     enable_request_id_headers: bool = _row(False, "answer with X-Request-Id", "flag")
     max_body_bytes: int = _row(32 << 20, "largest request body in bytes", "int", least=1)
+    body_memory_bytes: int | None = _row(
+        None, "memory for the bodies of all requests (default: a quarter of what there is)", "int", least=1 << 20
+    )
     max_response_bytes: int = _row(
         6 << 20, "largest answer of a function, as Lambda counts it; 0: no limit", "int", least=0
     )

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from renderlayer.errors import PayloadTooLarge, RenderLayerError
 from renderlayer.http.body import Incoming, error_response, header
+from renderlayer.http.body_memory import SHARE
 from renderlayer.http.disconnect import Disconnected, NoAnswer
 from renderlayer.http.encoding import (
     accepts_gzip,
@@ -58,7 +59,11 @@ class Bodies:
         incoming = Incoming(scope, receive, self._patience)
         try:
             body = await incoming.read(self._max_request_bytes)
-            body = decompressed(body, header(scope, b"content-encoding") or "", self._max_request_bytes)
+            packed = header(scope, b"content-encoding")
+            if packed:
+                body = decompressed(body, packed, self._max_request_bytes)
+                if SHARE in scope:
+                    await scope[SHARE].add(body)
         except Disconnected:
             return await NoAnswer()(scope, receive, send)
         except RenderLayerError as error:

@@ -111,6 +111,7 @@ def application(settings: Settings, page: bool = False, server: Server | None = 
     """
     from renderlayer.http.app import create_app
     from renderlayer.http.bodies import Bodies
+    from renderlayer.http.body_memory import BodyMemory
     from renderlayer.http.contain import Contain
     from renderlayer.http.cors import with_cors
     from renderlayer.http.logs import AccessLog, configure_logs
@@ -127,7 +128,8 @@ def application(settings: Settings, page: bool = False, server: Server | None = 
         from renderlayer.http.page import PageMiddleware
 
         served = PageMiddleware(app, server.model.vocabulary, app.keys, settings.receive_timeout)
-    measured = Metrics(Contain(UnderPrefix(served, settings.root_path)), app.keys)
+    contained = Contain(BodyMemory(UnderPrefix(served, settings.root_path), settings.body_memory_bytes))
+    measured = Metrics(contained, app.keys)
     return AccessLog(with_cors(measured, settings.allowed_origins))
 
 

@@ -23,6 +23,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 
 from renderlayer.errors import ConfigurationError
 from renderlayer.http.announce import announce
+from renderlayer.http.body_memory import body_share
 from renderlayer.http.connection import ServerConfig
 from renderlayer.memory import media_share
 from renderlayer.settings import METRICS_FOLDER, Settings
@@ -37,8 +38,12 @@ logger = logging.getLogger(__name__)
 
 
 def shared_out(settings: Settings, workers: int) -> Settings:
-    """The settings of one worker: its share of the memory for media."""
-    return replace(settings, media_memory_bytes=max(media_share(settings.media_memory_bytes) // workers, 1))
+    """The settings of one worker: its share of the memory for media and for bodies."""
+    return replace(
+        settings,
+        media_memory_bytes=max(media_share(settings.media_memory_bytes) // workers, 1),
+        body_memory_bytes=max(body_share(settings.body_memory_bytes) // workers, 1),
+    )
 
 
 def run_workers(config: ServerConfig, sockets: list[socket.socket], doing: str) -> None:
