@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 from tests.reference.fields import SCHEMAS, TEXTS, WRONG, FieldMaker
@@ -36,7 +37,7 @@ class ChatMaker(FieldMaker):
             url["detail"] = self.pick("auto", "low", "high", None)
         image: dict[str, Json] = {"type": "image_url", "image_url": url}
         if self.maybe(0.15):
-            image["uuid"] = self.pick("a", "b", None, 5)
+            image["uuid"] = self.pick(f"{zlib.crc32(url['url'].encode()):08x}", None, 5)  # one that has one meaning
         return image
 
     def part(self) -> Json:

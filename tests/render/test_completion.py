@@ -110,3 +110,9 @@ def test_a_shorter_context_binds(server: Server) -> None:
     with pytest.raises(BadRequest) as caught:
         render(short, prompt="one two three four five")
     assert caught.value.param == "input_tokens"
+
+
+def test_no_tools_and_an_empty_list_of_tools_are_two_things() -> None:
+    hello = [{"role": "user", "content": "x"}]
+    assert parse(TokenizeChatRequest, {"messages": hello, "tools": []}).tool_dicts() == []
+    assert parse(TokenizeChatRequest, {"messages": hello}).tool_dicts() is None

@@ -354,3 +354,9 @@ def test_refusals_name_the_field(server: Server, body: Json, error: type[RenderL
     assert type(refused) is error
     assert refused.param == param
     assert refused.message
+
+
+def test_a_part_of_the_assistant_without_type_and_text_is_refused(server: Server) -> None:
+    with pytest.raises(BadRequest) as caught:
+        prompt(server, input=[{"role": "assistant", "id": "m", "content": [{}]}])
+    assert caught.value.param == "type"

@@ -412,3 +412,15 @@ def test_a_text_that_is_none_is_refused(harmony: Server) -> None:
     for role in ("user", "tool", "assistant", "developer"):
         with pytest.raises(BadRequest, match="must be a string"):
             render(harmony, [*HELLO, {"role": role, "content": [{"text": 5}]}])
+
+
+def test_earlier_input_says_something_or_calls(harmony: Server) -> None:
+    def with_earlier(message: dict[str, Any]) -> str:
+        body = {"input": "Hello", "previous_input_messages": [message]}
+        return spelled(harmony, render_responses(parse(ResponsesRequest, body), harmony))
+
+    with pytest.raises(BadRequest, match="previous_input_messages is null"):
+        with_earlier({"role": "assistant", "content": None})
+    call = {"function": {"name": "f", "arguments": "{}"}}
+    assert "to=functions.f" in with_earlier({"role": "assistant", "content": None, "tool_calls": [call]})
+    assert "<|start|><|channel|>commentary to=assistant<|message|>21" in with_earlier({"role": "tool", "content": "21"})

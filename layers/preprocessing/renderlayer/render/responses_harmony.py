@@ -71,7 +71,11 @@ def _answer(message: Json, names: dict[str, str]) -> Json:
 
 
 def _previous(entry: Json) -> Iterator[Json]:
-    """A message of previous_input_messages, in harmony's form or in chat's."""
+    """A message of previous_input_messages, in harmony's form or in chat's.
+
+    Raises:
+        BadRequest: it has no role, or a content that is null and no call.
+    """
     if isinstance(entry.get("author"), dict):
         yield {**entry, "content": _texts(entry.get("content", ""))}
         return
@@ -84,6 +88,8 @@ def _previous(entry: Json) -> Iterator[Json]:
         name = str(entry.get("name") or "")
         name = name if not name or name.startswith(f"{NAMESPACE}.") else f"{NAMESPACE}.{name}"
         yield _output(name, _joined(entry.get("content")) or "")
+    elif entry.get("content", "") is None:
+        raise BadRequest("The content of a message of previous_input_messages is null.")
     else:
         yield _said(role, _texts(entry.get("content", "")))
 

@@ -54,6 +54,8 @@ def parse(model: type[B], data: Any) -> B:
         ValidationFailed: the body does not fit; text and param follow wire.md 1.6.
         BadRequest: a cross-field check of the model refused it.
     """
+    if data is None:
+        raise malformed(None, "null")
     if not isinstance(data, dict):
         raise _failed(
             [
@@ -73,6 +75,8 @@ def parse(model: type[B], data: Any) -> B:
 
 def parse_at(model: type[B], data: Any, *prefix: str | int) -> B:
     """Like `parse`, for a body that sits below `prefix` in the location (the members of the derender unions)."""
+    if data is None and not prefix:
+        raise malformed(None, "null")
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -81,7 +85,7 @@ def parse_at(model: type[B], data: Any, *prefix: str | int) -> B:
 
 
 def malformed(position: int | None, reason: str) -> ValidationFailed:
-    """The error for a body that is not JSON (position: characters before the fault) or is empty (None)."""
+    """The error for a body that is not JSON (position: characters before the fault), or is empty or null (None)."""
     if position is None:
         return _failed([{"type": "missing", "loc": (), "msg": "Field required", "input": None}])
     entry = {"type": "json_invalid", "loc": (position,), "msg": "JSON decode error", "input": {}}

@@ -39,8 +39,8 @@ class TokenizeChatRequest(Body):
         return data
 
     def tool_dicts(self) -> list[dict[str, Any]] | None:
-        """The tools as plain data; none at all when the list is empty."""
-        return [tool.dumped() for tool in self.tools] if self.tools else None
+        """The tools as plain data; an empty list stays one, which some templates tell from none."""
+        return None if self.tools is None else [tool.dumped() for tool in self.tools]
 
 
 class DetokenizeRequest(Body):

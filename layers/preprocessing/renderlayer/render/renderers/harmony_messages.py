@@ -100,7 +100,8 @@ def _written(message: dict[str, Any]) -> Message:
     values = [message.get(key) or "" for key in ("channel", "recipient", "content_type")]
     if author.get("role") not in _ROLES or not all(isinstance(value, str) for value in values):
         raise BadRequest(f"Unknown role {str(author.get('role'))[:100]!r}. Harmony knows: {', '.join(_ROLES)}.")
-    return Message(str(author.get("name") or author["role"]), tuple(message["content"]), *values)
+    unnamed = author["role"] if author["role"] != "tool" or author.get("name") is None else ""
+    return Message(str(author.get("name") or unnamed), tuple(message["content"]), *values)
 
 
 def _answer(message: dict[str, Any], names: Mapping[str, str]) -> Message:
