@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ import yaml
 
 from infra.local.batch_cloud import ATTEMPTS, QUEUES, Cloud
 from infra.local.template import TEMPLATE, _Loader, read
-from renderlayer.batch import keys
+from renderlayer.batch import keys, setup
 from renderlayer.batch.consumer import Consumer
+from renderlayer.batch.store import Bucket
 from renderlayer.errors import Unavailable
 from renderlayer.http.complete import PATHS
 from tests.batch.steps import ENGINE, Steps, lines
@@ -65,6 +67,19 @@ def test_messages_stay_hidden_for_six_times_the_functions_timeout(resources: dic
         assert queue["VisibilityTimeout"] >= 6 * function["Timeout"]
         assert event["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
         assert queue["RedrivePolicy"]["maxReceiveCount"] >= ATTEMPTS
+
+
+def test_batches_are_swept_on_schedule(
+    resources: dict[str, Any], bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = resources["BatchJoinFunction"]["Properties"]["Events"]["Sweep"]
+    assert sweep["Type"] == "Schedule"
+    assert sweep["Properties"]["Schedule"].startswith("rate(")
+    monkeypatch.setenv("RENDERLAYER_BATCH_BUCKET", bucket.name)
+    setup.joiner.cache_clear()
+    handler = import_module("functions.batch_join.app").handler
+    assert handler(json.loads(sweep["Properties"]["Input"]), None) == {"looked_at": 0}
+    setup.joiner.cache_clear()
 
 
 def test_what_failed_repeatedly_is_given_up(resources: dict[str, Any]) -> None:

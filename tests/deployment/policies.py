@@ -36,7 +36,7 @@ def names(value: Any) -> Iterator[str]:
             yield target[0] if isinstance(target, list) else target.partition(".")[0]
         elif "Fn::Sub" in value:
             text = value["Fn::Sub"]
-            yield from re.findall(r"\$\{(\w+)", text if isinstance(text, str) else text[0])
+            yield from re.findall(r"\$\{([\w:]+)", text if isinstance(text, str) else text[0])
             yield from names(text[1] if isinstance(text, list) else [])
         else:
             yield from names(list(value.values()))

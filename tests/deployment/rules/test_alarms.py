@@ -2,6 +2,9 @@
 
 https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html#Dimension
+https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-metrics.html
+https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-metrics-and-dimensions.html
+https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
 """
 
 from __future__ import annotations
@@ -10,6 +13,14 @@ import json
 
 from tests.deployment.policies import names
 from tests.deployment.transformed import Json, of_type, properties, transformed
+
+PUBLISHED = {
+    "AWS/Lambda": ({"Errors", "Throttles", "Duration", "Invocations"}, {"FunctionName"}),
+    "AWS/SQS": ({"ApproximateAgeOfOldestMessage", "ApproximateNumberOfMessagesVisible"}, {"QueueName"}),
+}
+"""Metrics of AWS's own namespaces, and the dimensions under which they are published."""
+API_ERRORS = {"5xx": "ApiId", "5XXError": "ApiName"}
+"""Of HTTP APIs and of REST APIs."""
 
 
 def metrics(template: Json) -> list[Json]:
@@ -33,12 +44,27 @@ def test_throttles_of_every_function_are_seen() -> None:
 def test_no_two_stacks_share_a_metric() -> None:
     template = transformed()
     for row in metrics(template):
-        own = (
-            set(names(row.get("Dimensions", [])))
-            | set(names(row["Namespace"]))
-            | ({"AWS::StackName"} if "AWS::StackName" in json.dumps(row["Namespace"]) else set())
-        )
+        own = {*names(row.get("Dimensions", [])), *names(row["Namespace"])}
         assert own & ({*template["Resources"], "AWS::StackName"}), row
+
+
+def test_metrics_of_aws_exist_under_their_dimensions() -> None:
+    for row in metrics(transformed()):
+        dimensions = {each["Name"] for each in row.get("Dimensions", [])}
+        if row["Namespace"] == "AWS/ApiGateway":
+            assert dimensions == {API_ERRORS[row["MetricName"]]}
+        elif str(row["Namespace"]).startswith("AWS/"):
+            names_, wanted = PUBLISHED[row["Namespace"]]
+            assert row["MetricName"] in names_
+            assert dimensions == wanted
+
+
+def test_a_private_api_is_watched_by_its_own_name() -> None:
+    template = transformed(PrivateVpcEndpointId="vpce-0123456789abcdef0")
+    alarm, api = template["Resources"]["PrivateServerErrorsAlarm"], properties(template, "PrivateApi")
+    assert alarm["Condition"] == template["Resources"]["PrivateApi"]["Condition"]
+    assert alarm["Properties"]["Dimensions"] == [{"Name": "ApiName", "Value": api["Name"]}]
+    assert api["Body"]["info"]["title"] == api["Name"]  # the name of an API that is imported
 
 
 def test_what_ends_badly_is_told() -> None:
