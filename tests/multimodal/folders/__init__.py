@@ -31,9 +31,9 @@ class Config(PretrainedConfig):
 
     model_type = "made"
 
-    def __init__(self, vision_config=None, text_config=None, **kwargs):
-        self.vision_config = Part(**(vision_config or {}))
-        self.text_config = Part(**(text_config or {}))
+    def __init__(self, **kwargs):
+        for name in [name for name in kwargs if name.endswith("_config") and isinstance(kwargs[name], dict)]:
+            setattr(self, name, Part(**kwargs.pop(name)))
         super().__init__(**kwargs)
 '''
 TEXT: dict[str, Any] = {
@@ -71,6 +71,7 @@ class Folder:
         options: `mm_processor_kwargs` that some requests carry.
         code: whether the configuration is one that models bring as code.
         images: sizes (width, height) of the images of the requests.
+        ids: of tokens whose ids are fixed.
     """
 
     config: dict[str, Any]
@@ -81,15 +82,18 @@ class Folder:
     options: tuple[dict[str, Any], ...] = ()
     code: bool = False
     images: tuple[tuple[int, int], ...] = ((500, 333), (333, 777), (900, 120), (37, 41), (1024, 768))
+    ids: dict[str, int] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """The files of the model."""
         special = ("<|endoftext|>", "<|im_end|>", *self.tokens)
         make_model_folder(folder, template=TEMPLATE, special_tokens=special, context=131072)
-        ids = {
-            each["content"]: each["id"]
-            for each in json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["added_tokens"]
-        }
+        tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+        for each in tokenizer["added_tokens"]:
+            if each["content"] in self.ids:
+                each["id"] = tokenizer["model"]["vocab"][each["content"]] = self.ids[each["content"]]
+        (folder / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False), encoding="utf-8")
+        ids = {each["content"]: each["id"] for each in tokenizer["added_tokens"]}
         config = {"dtype": "bfloat16", **_resolved(self.config, ids)}
         if self.code:
             config |= {"model_type": "made", "auto_map": {"AutoConfig": "configuration_made.Config"}}

@@ -142,6 +142,66 @@ _STEP = {
         "patch_size": 14,
     },
 }
+_DEEPSEEK = {
+    "model_type": "deepseek_vl_v2",
+    "tile_tag": "2D",
+    "global_view_pos": "head",
+    "candidate_resolutions": [[1024, 1024]],
+    "language_config": {
+        **TEXT,
+        "num_key_value_heads": 2,
+        "head_dim": None,
+        "model_type": "deepseek_v2",
+        "first_k_dense_replace": 1,
+        "kv_lora_rank": None,
+        "q_lora_rank": None,
+        "n_routed_experts": 4,
+        "n_shared_experts": 1,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 32,
+        "qk_nope_head_dim": 0,
+        "qk_rope_head_dim": 0,
+        "v_head_dim": 0,
+        "use_mla": False,
+        "n_group": 1,
+        "topk_group": 1,
+        "topk_method": "greedy",
+        "lm_head": True,
+        "torch_dtype": "bfloat16",
+    },
+    "projector_config": {"model_type": "mlp_projector", "input_dim": 64, "n_embed": 64, "projector_type": "linear"},
+    "vision_config": {"image_size": 1024, "mlp_ratio": 2, "model_name": "deeplip_b_l", "model_type": "vision"},
+}
+_DEEPSEEK_PROCESSOR = {
+    "add_special_token": False,
+    "candidate_resolutions": [[1024, 1024]],
+    "downsample_ratio": 4,
+    "image_mean": [0.5, 0.5, 0.5],
+    "image_std": [0.5, 0.5, 0.5],
+    "image_token": "<image>",
+    "normalize": True,
+    "pad_token": "<|endoftext|>",
+    "patch_size": 16,
+    "processor_class": "DeepseekVLV2Processor",
+    "sft_format": "deepseek",
+}
+_PINPOINTS = [[384, 768], [768, 384], [768, 768], [1152, 384], [384, 1152], [1536, 384]]
+_SIGLIP_IMAGES = {
+    "image_processor_type": "SiglipImageProcessor",
+    "size": {"height": 512, "width": 512},
+    "resample": 3,
+    "image_mean": [0.5, 0.5, 0.5],
+    "image_std": [0.5, 0.5, 0.5],
+}
+_OVIS_TOKENS = (
+    "<image>",
+    "<video>",
+    "<ovis_visual_atom>",
+    "<ovis_image_start>",
+    "<ovis_image_end>",
+    "<ovis_video_start>",
+    "<ovis_video_end>",
+)
 _LARGE = ((500, 333), (333, 777), (900, 120), (37, 41), (1024, 768), (1100, 20), (728, 728), (3100, 500))
 
 
@@ -233,35 +293,6 @@ FOLDERS = {
         ("image", "video"),
         options=({"max_pixels": 40000},),
     ),
-    "Cosmos3EdgeForConditionalGeneration": Folder(
-        {
-            "architectures": ["Cosmos3EdgeForConditionalGeneration"],
-            "model_type": "cosmos3_edge",
-            **_QWEN_IDS,
-            "text_config": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "vocab_size": 1024},
-            "vision_config": {"patch_size": 16, "spatial_merge_size": 2},
-        },
-        {
-            "preprocessor_config": {
-                "image_processor_type": "Cosmos3EdgeImageProcessor",
-                "processor_class": "Cosmos3EdgeProcessor",
-                "patch_size": 16,
-                "temporal_patch_size": 1,
-                "merge_size": 2,
-                "size": {"shortest_edge": 65536, "longest_edge": 16777216},
-            },
-            "video_preprocessor_config": {
-                "video_processor_type": "Cosmos3EdgeVideoProcessor",
-                "processor_class": "Cosmos3EdgeProcessor",
-                "patch_size": 16,
-                "temporal_patch_size": 1,
-                "merge_size": 2,
-            },
-        },
-        _QWEN_TOKENS,
-        ("image", "video"),
-        options=({"size": {"shortest_edge": 4096, "longest_edge": 50000}},),
-    ),
     "OpenCUAForConditionalGeneration": Folder(
         {
             "architectures": ["OpenCUAForConditionalGeneration"],
@@ -283,5 +314,100 @@ FOLDERS = {
         {},
         _STEP_TOKENS,
         images=_LARGE,
+    ),
+    "DeepseekOCR2ForCausalLM": Folder(
+        {**_DEEPSEEK, "architectures": ["DeepseekOCR2ForCausalLM"]},
+        {"processor_config": _DEEPSEEK_PROCESSOR},
+        ("<image>",),
+        tokenizer={"bos_token": "<|endoftext|>"},
+        images=((500, 333), (700, 760), (333, 777), (900, 120), (37, 41), (1024, 768)),
+    ),
+    "UnlimitedOCRForCausalLM": Folder(
+        {**_DEEPSEEK, "architectures": ["UnlimitedOCRForCausalLM"], "model_type": "unlimited-ocr"},
+        {"processor_config": _DEEPSEEK_PROCESSOR},
+        ("<image>",),
+        tokenizer={"bos_token": "<|endoftext|>"},
+        images=((500, 333), (333, 777), (700, 760), (2600, 120), (37, 41), (1024, 768)),
+    ),
+    "Granite4VisionForConditionalGeneration": Folder(
+        {
+            "architectures": ["Granite4VisionForConditionalGeneration"],
+            "model_type": "granite4_vision",
+            "image_token_index": "@<image>",
+            "image_grid_pinpoints": _PINPOINTS,
+            "downsample_rate": "4/8",
+            "vision_feature_select_strategy": "full",
+            "text_config": {**TEXT, "model_type": "granite4_vision_text", "architectures": ["GraniteForCausalLM"]},
+            "vision_config": {**VISION, "model_type": "siglip_vision_model", "image_size": 384, "patch_size": 16},
+            "qformer_config": {"num_attention_heads": 2, "hidden_size": 64},
+        },
+        {
+            "preprocessor_config": {
+                "image_processor_type": "LlavaNextImageProcessor",
+                "processor_class": "Granite4VisionProcessor",
+                "image_grid_pinpoints": _PINPOINTS,
+                "size": {"height": 384, "width": 384},
+                "crop_size": {"height": 384, "width": 384},
+                "do_center_crop": False,
+                "do_pad": True,
+                "resample": 3,
+                "image_mean": [0.5, 0.5, 0.5],
+                "image_std": [0.5, 0.5, 0.5],
+            },
+            "processor_config": {
+                "processor_class": "Granite4VisionProcessor",
+                "patch_size": 16,
+                "vision_feature_select_strategy": "full",
+                "downsample_rate": "4/8",
+            },
+        },
+        ("<image>",),
+    ),
+    **{
+        name: Folder(
+            {
+                "architectures": [name],
+                "visual_vocab_size": 65536,
+                "hidden_size": 64,
+                "vit_config": {
+                    **VISION,
+                    "model_type": "siglip2_navit",
+                    "patch_size": 16,
+                    "hidden_stride": 2,
+                    "temporal_patch_size": 1,
+                },
+                "text_config": TEXT,
+            },
+            {"preprocessor_config": _SIGLIP_IMAGES},
+            ("<|image_pad|>", *_OVIS_TOKENS),
+            ("image", "video"),
+            code=True,
+            options=({"max_pixels": 300000}, {"min_pixels": 1000}),
+            ids={"<|image_pad|>": 151655, **dict(zip(_OVIS_TOKENS, range(151669, 151676), strict=True))},
+        )
+        for name in ("Ovis2_5", "Ovis2_6ForCausalLM", "Ovis2_6_MoeForCausalLM")
+    },
+    "Ovis": Folder(
+        {
+            "architectures": ["Ovis"],
+            "model_type": "ovis",
+            "hidden_size": 64,
+            "conversation_formatter_class": "QwenConversationFormatter",
+            "llm_config": TEXT,
+            "visual_tokenizer_config": {
+                "model_type": "siglip_visual_tokenizer",
+                "vocab_size": 65536,
+                "hidden_stride": 2,
+                "backbone_config": {
+                    **VISION,
+                    "model_type": "siglip_vision_model",
+                    "image_size": 112,
+                    "patch_size": 14,
+                },
+            },
+        },
+        {"preprocessor_config": {**_SIGLIP_IMAGES, "size": {"height": 112, "width": 112}}},
+        ("<|image_pad|>",),
+        options=({"max_partition": 4}, {"covering_threshold": 0.5}),
     ),
 }

@@ -15,6 +15,7 @@ FAMILIES = {
     "AriaForConditionalGeneration": ("aria", "Aria"),
     "Cohere2VisionForConditionalGeneration": ("cohere2_vision", "Cohere2Vision"),
     "Cosmos3ForConditionalGeneration": ("qwen_video", "Qwen3VL"),
+    "DeepseekOCR2ForCausalLM": ("deepseek_ocr", "DeepseekOCR2"),
     "DeepseekOCRForCausalLM": ("deepseek_ocr", "DeepseekOCR"),
     "DeepseekVLV2ForCausalLM": ("deepseek_vl2", "DeepseekVL2"),
     "DotsOCRForCausalLM": ("dots_ocr", "DotsOCR"),
@@ -26,6 +27,7 @@ FAMILIES = {
     "Glm4vForConditionalGeneration": ("glm4v", "Glm4v"),
     "Glm4vMoeForConditionalGeneration": ("glm4v", "Glm4v"),
     "GlmOcrForConditionalGeneration": ("glm4v", "Glm4v"),
+    "Granite4VisionForConditionalGeneration": ("granite4_vision", "Granite4Vision"),
     "H2OVLChatModel": ("internvl_kin", "H2OVL"),
     "Idefics3ForConditionalGeneration": ("idefics3", "Idefics3"),
     "InternS1ForConditionalGeneration": ("internvl", "InternVL"),
@@ -42,6 +44,10 @@ FAMILIES = {
     "Mistral3ForConditionalGeneration": ("mistral3", "Mistral3"),
     "NVLM_D": ("internvl_kin", "NVLM"),
     "OpenCUAForConditionalGeneration": ("opencua", "OpenCUA"),
+    "Ovis": ("ovis", "Ovis"),
+    "Ovis2_5": ("ovis2_5", "Ovis25"),
+    "Ovis2_6ForCausalLM": ("ovis2_5", "Ovis25"),
+    "Ovis2_6_MoeForCausalLM": ("ovis2_5", "Ovis25"),
     "PaddleOCRVLForConditionalGeneration": ("paddleocr_vl", "PaddleOCRVL"),
     "Phi4MultimodalForCausalLM": ("phi4_multimodal", "Phi4Multimodal"),
     "QianfanOCRForConditionalGeneration": ("internvl_chat", "Tiled"),
@@ -63,6 +69,7 @@ FAMILIES = {
     "Step5ForConditionalGeneration": ("step3_vl", "Step3VL"),
     "StepVLForConditionalGeneration": ("step3_vl", "Step3VL"),
     "UltravoxModel": ("ultravox", "Ultravox"),
+    "UnlimitedOCRForCausalLM": ("deepseek_ocr", "UnlimitedOCR"),
 }
 _LLAVA_PIXTRAL = ("mistral3", "LlavaPixtral")
 _GENERAL = ("general", "General")

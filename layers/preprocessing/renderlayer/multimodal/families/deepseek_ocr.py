@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.multimodal.families.base import Facts, Plain, Plan
 from renderlayer.multimodal.families.defaults import HALF
@@ -13,8 +13,11 @@ from renderlayer.multimodal.families.sizes import Size, processable, tile_grids
 from renderlayer.multimodal.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
 
-_WHOLE, _TILE = 1024, 640  # edges in pixels
-_FEWEST, _MOST = 2, 6  # tiles
+if TYPE_CHECKING:
+    from PIL.Image import Image as PillowImage
+
+_WHOLE = 1024  # edge in pixels
+_FEWEST = 2  # tiles
 _PATCH, _DOWNSAMPLE = 16, 4
 
 
@@ -22,6 +25,9 @@ class DeepseekOCR(Plain):
     """Images of DeepSeek-OCR, at the resolution that is called Gundam."""
 
     modalities = ("image",)
+    tile = 640  # edge in pixels
+    most = 6  # tiles
+    separated = True  # whether a separator ends each row of features
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -39,14 +45,12 @@ class DeepseekOCR(Plain):
     def plan(self, modality: str, media: Picture, kwargs: Mapping[str, Any]) -> Plan:
         width, height = media.size
         processable((round(_WHOLE * min(1, height / width)), round(_WHOLE * min(1, width / height))))
-        rows, columns = (1, 1)
-        if max(width, height) > _TILE:
-            rows, columns = nearest((height, width), _TILE**2, tile_grids(_FEWEST, _MOST))
-        whole, tile = (math.ceil(edge // _PATCH / _DOWNSAMPLE) for edge in (_WHOLE, _TILE))
-        # A separator a row of features in both views, and one between them.
-        count = whole * (whole + 1) + 1
+        rows, columns = self.grid((height, width))
+        whole, tile = (math.ceil(edge // _PATCH / _DOWNSAMPLE) for edge in (_WHOLE, self.tile))
+        # And a separator between the views.
+        count = whole * (whole + self.separated) + 1
         if rows * columns > 1:
-            count += rows * tile * (columns * tile + 1)
+            count += rows * tile * (columns * tile + self.separated)
         crop = Field(int64([columns, rows]), "batched", keep_on_cpu=True)
 
         def fields() -> Fields:
@@ -59,6 +63,16 @@ class DeepseekOCR(Plain):
 
         return Plan([self.image] * count, {"images_spatial_crop": crop}, fields)
 
+    def grid(self, size: Size) -> Size:
+        """Rows and columns of tiles."""
+        if max(size) <= self.tile:
+            return 1, 1
+        return nearest(size, self.tile**2, tile_grids(_FEWEST, self.most))
+
+    def shown(self, picture: Picture) -> PillowImage:
+        """The image that is padded as a whole."""
+        return picture.rgb()
+
     def _views(self, picture: Picture, shape: Size) -> tuple[Tensor, Tensor]:
         """bfloat16 of shape (3, whole, whole), and (tiles, 3, tile, tile)."""
         from PIL import ImageOps
@@ -66,10 +80,39 @@ class DeepseekOCR(Plain):
         from renderlayer.multimodal.pixels import stills
 
         recipe = stills.Recipe("bicubic", 1 / 255, tuple(self.mean), tuple(self.std), fused=False)
-        image = picture.rgb()
         background = tuple(int(mean * 255) for mean in self.mean)
-        whole = stills.planes(ImageOps.pad(image, (_WHOLE, _WHOLE), color=background))
+        whole = stills.planes(ImageOps.pad(self.shown(picture), (_WHOLE, _WHOLE), color=background))
         if shape == (1, 1):
-            return stills.finished(whole, recipe), Tensor("bfloat16", (0, 3, _TILE, _TILE), b"")
-        spread = stills.planes(image.resize((_TILE * shape[1], _TILE * shape[0])))
-        return stills.finished(whole, recipe), stills.finished(stills.tiles(spread, (_TILE, _TILE)), recipe)
+            return stills.finished(whole, recipe), Tensor("bfloat16", (0, 3, self.tile, self.tile), b"")
+        spread = stills.planes(picture.rgb().resize((self.tile * shape[1], self.tile * shape[0])))
+        return stills.finished(whole, recipe), stills.finished(stills.tiles(spread, (self.tile, self.tile)), recipe)
+
+
+class DeepseekOCR2(DeepseekOCR):
+    """Images of DeepSeek-OCR 2: larger tiles, and rows without separators."""
+
+    tile = 768
+    separated = False
+
+
+class UnlimitedOCR(DeepseekOCR):
+    """Images of Unlimited-OCR: more tiles of a lone image, and none of several, which are squeezed into squares."""
+
+    most = 32
+
+    def __init__(self, facts: Facts, lone: bool = True) -> None:
+        super().__init__(facts)
+        self.lone = lone
+
+    def among(self, count: int) -> UnlimitedOCR:
+        return self if self.lone == (count == 1) else UnlimitedOCR(self.facts, count == 1)
+
+    def circumstances(self, modality: str) -> dict[str, Any]:
+        return {"cropping": self.lone}
+
+    def grid(self, size: Size) -> Size:
+        return super().grid(size) if self.lone else (1, 1)
+
+    def shown(self, picture: Picture) -> PillowImage:
+        image = picture.rgb()
+        return image if self.lone else image.resize((self.tile, self.tile))
