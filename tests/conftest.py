@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from renderlayer.bundle import Model
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.models import make_model_folder, open_server
 
@@ -35,11 +35,11 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(model_folder: Path) -> Server:
+def server(model_folder: Path) -> ServedModel:
     """The small model, served as `small` with no parser."""
     return open_server(model_folder, Settings(served_model_name=["small"]))
 
 
 @pytest.fixture(scope="session")
-def model(server: Server) -> Model:
+def model(server: ServedModel) -> Model:
     return server.model

@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 
 from renderlayer.bundle import open_bundle
 from renderlayer.bundle.pack import pack
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 
 SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>")
@@ -83,9 +83,9 @@ def make_model_folder(
     return folder
 
 
-def open_server(folder: Path, settings: Settings) -> Server:
+def open_server(folder: Path, settings: Settings) -> ServedModel:
     """Pack `folder` beside itself and serve the bundle."""
     bundle = folder.with_name(folder.name + ".bundle")
     if not bundle.exists():
         pack(folder, bundle)
-    return Server(open_bundle(bundle, settings), replace(settings, model=str(bundle)))
+    return ServedModel(open_bundle(bundle, settings), replace(settings, model=str(bundle)))

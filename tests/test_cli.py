@@ -13,7 +13,7 @@ import pytest
 from infra.local.batch_cloud import running_cloud
 from renderlayer import __version__
 from renderlayer.cli import main
-from renderlayer.http.serve import add_arguments
+from renderlayer.http.server.serve import add_arguments
 from renderlayer.parsers.registry import TOOL_PARSERS
 from tests.models import make_model_folder
 

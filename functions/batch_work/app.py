@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from renderlayer.batch.consumer import Consumer
-from renderlayer.http.lines import configured_worker
+from renderlayer.http.batch_endpoints import configured_worker
 
 _consume = Consumer("batch_work", lambda: configured_worker().receive)
 

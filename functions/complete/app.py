@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.http.lambda_handler import function
+from renderlayer.http.aws.lambda_handler import function
 
 _answer = function("complete")
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     if event == {"check": "engine"}:  # of whoever may invoke the function itself
-        from renderlayer.http.check import check_engine
+        from renderlayer.http.server.check import check_engine
 
         return check_engine()
     return _answer(event, context)

@@ -15,7 +15,7 @@ from infra.generate.choice import Delta
 from infra.generate.logprobs import Candidate
 from infra.generate.runner import PromptScores
 from renderlayer.bundle import Model
-from renderlayer.derender.logprobs import TokenTexts, chat_logprobs, context_after
+from renderlayer.derender.core.logprobs import TokenTexts, chat_logprobs, context_after
 from renderlayer.wire.derender import GenerateLogprobs
 from renderlayer.wire.generate import GenerateRequest
 

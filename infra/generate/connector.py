@@ -23,11 +23,11 @@ from transformers.utils import ModelOutput
 from infra.generate.options import Options
 from renderlayer.errors import BadRequest, ConfigurationError, FailedDependency
 from renderlayer.references.address import Address, Place, place_of
+from renderlayer.references.content_store import Content, ContentStore
 from renderlayer.references.fetch import Flawed, as_bytes, describe
 from renderlayer.references.s3 import S3Store
-from renderlayer.references.shelf import Content, Shelf
 from renderlayer.references.store import Gone, ObjectStore
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 
 NAME = "ObjectStoreConnector"
@@ -70,7 +70,13 @@ class ObjectStoreConnector:
     """
 
     def __init__(
-        self, model: PreTrainedModel, store: ObjectStore, place: Place, shelf: Shelf, produces: bool, consumes: bool
+        self,
+        model: PreTrainedModel,
+        store: ObjectStore,
+        place: Place,
+        shelf: ContentStore,
+        produces: bool,
+        consumes: bool,
     ) -> None:
         self._model = model
         self._store = store
@@ -152,7 +158,7 @@ class ObjectStoreConnector:
             raise BadRequest("The embedding cannot be read: it is none.", "ec_transfer_params") from None
 
 
-def open_connector(model: PreTrainedModel, server: Server, options: Options) -> ObjectStoreConnector | None:
+def open_connector(model: PreTrainedModel, server: ServedModel, options: Options) -> ObjectStoreConnector | None:
     """The connector that the flags ask for; None without them.
 
     Raises:
@@ -168,7 +174,7 @@ def open_connector(model: PreTrainedModel, server: Server, options: Options) -> 
         raise ConfigurationError("--ec-transfer-config: this model encodes no images")
     place = embeddings_place(server.settings)
     store = S3Store()
-    shelf = Shelf(store, place, server.model.facts.fingerprint, server.settings.reference_days)
+    shelf = ContentStore(store, place, server.model.facts.fingerprint, server.settings.reference_days)
     return ObjectStoreConnector(model, store, place, shelf, *_ROLES[role])
 
 

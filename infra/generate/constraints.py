@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from renderlayer.bundle import Vocabulary
+from renderlayer.constraints.structural_tags.params import KINDS, as_format, params
 from renderlayer.errors import BadRequest
-from renderlayer.parsers.structural_tags.params import KINDS, as_format, params
 
 _FIELD = "structured_outputs"
 

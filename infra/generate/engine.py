@@ -23,9 +23,9 @@ from infra.generate.runner import PromptScores, Runner
 from infra.generate.sampling import SamplingParams
 from infra.generate.scheduler import Job, Scheduler
 from infra.generate.text import OutputText
-from renderlayer.derender.detokenize import Detokenizer
+from renderlayer.derender.core.detokenize import Detokenizer
 from renderlayer.errors import BadRequest
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.generate import GenerateRequest
 
 
@@ -38,7 +38,7 @@ class Engine:
         options: limits and switches.
     """
 
-    def __init__(self, server: Server, model: PreTrainedModel, options: Options) -> None:
+    def __init__(self, server: ServedModel, model: PreTrainedModel, options: Options) -> None:
         self.server = server
         self._limits = Limits(
             server.max_model_len, vocabulary_size(model), server.settings.max_logprobs, options.enable_trace_replay

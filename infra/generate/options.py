@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from renderlayer import flags
-from renderlayer.http.address import add_address
+from renderlayer.http.server.address import add_address
 
 # Flags of the reference's engine that callers pass by habit, with the number of their values. Accepted, without effect.
 IGNORED: dict[str, int] = {

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from infra.generate.sampling import SamplingParams
 from renderlayer.errors import BadRequest
-from renderlayer.parsers.reasoning_formats import REASONING
-from renderlayer.render.server import Server
+from renderlayer.parsers.reasoning.formats import REASONING
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.generate import GenerateRequest
 
 
@@ -19,7 +19,7 @@ class Reasoning:
         server: the model and its settings.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServedModel) -> None:
         self._server = server
 
     @cached_property

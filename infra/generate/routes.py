@@ -21,11 +21,11 @@ from infra.generate.options import Options
 from infra.generate.sampling import SamplingParams
 from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
 from renderlayer.http.body import EVENT_STREAM, decoded, json_response, read_body, require_json
-from renderlayer.http.contain import described
+from renderlayer.http.middleware.server_errors import described
 from renderlayer.render.sampling import max_output_tokens
-from renderlayer.render.server import Server
-from renderlayer.wire._base import parse
-from renderlayer.wire._json import dumped, dumped_lenient
+from renderlayer.served_model import ServedModel
+from renderlayer.wire.common.base import parse
+from renderlayer.wire.common.json_text import dumped, dumped_lenient
 from renderlayer.wire.generate import GenerateRequest
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ def add_routes(app: FastAPI, engine: Engine, options: Options) -> None:
     app.add_api_route("/inference/v1/abort_requests", abort_requests, methods=["POST"])
 
 
-def sampling_params(body: GenerateRequest, server: Server) -> SamplingParams:
+def sampling_params(body: GenerateRequest, server: ServedModel) -> SamplingParams:
     """The request's parameters; without max_tokens the server's default applies (wire.md 5.1)."""
     given = body.sampling_params
     if "max_tokens" not in given:
@@ -67,7 +67,7 @@ def sampling_params(body: GenerateRequest, server: Server) -> SamplingParams:
     return SamplingParams.from_wire(given)
 
 
-def check(body: GenerateRequest, params: SamplingParams, server: Server, options: Options) -> None:
+def check(body: GenerateRequest, params: SamplingParams, server: ServedModel, options: Options) -> None:
     """The endpoint's checks, in the reference's order (wire.md 5.1).
 
     Raises:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from renderlayer.constraints.structural_tags.params import KINDS
 from renderlayer.errors import BadRequest
-from renderlayer.parsers.structural_tags.params import KINDS
-from renderlayer.wire._base import INT64_MAX, INT64_MIN, refused
+from renderlayer.wire.common.base import INT64_MAX, INT64_MIN, refused
 
 LOWEST_TEMPERATURE = 0.01
 LARGEST_BIAS = 100.0

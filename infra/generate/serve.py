@@ -19,12 +19,12 @@ from infra.generate.options import Options
 from infra.generate.routes import add_routes
 from infra.generate.smollm2 import NAME
 from renderlayer.errors import ConfigurationError
-from renderlayer.http.address import Address
 from renderlayer.http.app import create_app
 from renderlayer.http.application import Application
-from renderlayer.http.contain import Contain
-from renderlayer.http.serve import exit_on_signals, run
-from renderlayer.render.server import Server
+from renderlayer.http.middleware.server_errors import ServerErrorMiddleware
+from renderlayer.http.server.address import Address
+from renderlayer.http.server.serve import exit_on_signals, run
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 
 
@@ -43,7 +43,7 @@ def serve(arguments: argparse.Namespace) -> None:
     if options.load_format != "dummy":
         weights.require(settings.model)
     print(f"loading {settings.served_model_name[0]}", flush=True)
-    server = Server.open(settings)
+    server = ServedModel.open(settings)
     engine = Engine(server, load(settings.model, settings.revision, options), options)
     app = build(engine, options)
     for middleware in middlewares:
@@ -53,7 +53,7 @@ def serve(arguments: argparse.Namespace) -> None:
     engine.start()
     try:
         doing = f"generating with {server.names[0]}, {server.max_model_len} tokens"
-        run(Contain(app), address, doing, settings, stopping=engine.abort, sockets=sockets)
+        run(ServerErrorMiddleware(app), address, doing, settings, stopping=engine.abort, sockets=sockets)
     finally:
         engine.close()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from renderlayer.derender.detokenize import Detokenizer
-from renderlayer.derender.stop import first_match
+from renderlayer.derender.core.detokenize import Detokenizer
+from renderlayer.derender.core.stop import first_match
 
 
 class OutputText:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from infra.local.batch import add_arguments as add_batch_arguments
 from renderlayer.errors import ConfigurationError
 from renderlayer.flags import CommandParser, add_flags
-from renderlayer.http.address import port_number
-from renderlayer.http.serve import add_arguments, exit_on_signals
+from renderlayer.http.server.address import port_number
+from renderlayer.http.server.serve import add_arguments, exit_on_signals
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

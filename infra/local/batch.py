@@ -14,9 +14,9 @@ from typing import Any
 from infra.local.batch_cloud import DEAD, QUEUES, Cloud, enter, running_cloud
 from infra.local.batch_pump import EventSource, Pump
 from infra.local.serve import configure
-from renderlayer.batch import keys
-from renderlayer.batch.report import bar
-from renderlayer.batch.status import ENDED, RANKS
+from renderlayer.batch.api.report import bar
+from renderlayer.batch.storage import keys
+from renderlayer.batch.storage.status import ENDED, RANKS
 from renderlayer.errors import ConfigurationError
 from renderlayer.flags import add_flags
 from renderlayer.settings import Settings

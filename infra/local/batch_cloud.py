@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from renderlayer.batch import keys
+from renderlayer.batch.storage import keys
 from renderlayer.errors import ConfigurationError
 
 REGION = "eu-central-1"

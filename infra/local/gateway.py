@@ -19,12 +19,12 @@ from starlette.types import Receive, Scope, Send
 from infra.local.events import Context, answer, http_event
 from infra.local.template import Template
 from renderlayer.errors import NotFound, RenderLayerError
+from renderlayer.http.aws.lambda_handler import LambdaHandler
 from renderlayer.http.body import Incoming, error_response, header
-from renderlayer.http.body_memory import SHARE
-from renderlayer.http.counts import COUNTS
-from renderlayer.http.disconnect import Disconnected, NoAnswer
-from renderlayer.http.encoding import decompressed
-from renderlayer.http.lambda_handler import LambdaHandler
+from renderlayer.http.execution.body_memory import SHARE
+from renderlayer.http.execution.counts import COUNTS
+from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
+from renderlayer.http.middleware.encoding import decompressed
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 

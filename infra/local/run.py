@@ -23,8 +23,8 @@ from infra.generate import smollm2, weights
 from renderlayer.bundle import open_model
 from renderlayer.bundle.facts import Facts
 from renderlayer.errors import ConfigurationError
-from renderlayer.http.advice import warn_of_media
-from renderlayer.render.server import AUTO
+from renderlayer.http.server.advice import warn_of_media
+from renderlayer.served_model import AUTO
 from renderlayer.settings import PREFIX, Settings
 
 READY_SECONDS = 600

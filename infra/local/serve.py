@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from infra.local.gateway import Gateway, load_handlers
 from infra.local.template import read
 from renderlayer.bundle import open_model
-from renderlayer.http.address import Address
-from renderlayer.http.advice import advise, warn_of_media
-from renderlayer.http.auth import Keys
-from renderlayer.http.body_memory import BodyMemory
-from renderlayer.http.contain import Contain
-from renderlayer.http.cors import with_cors
-from renderlayer.http.logs import AccessLog, configure_logs
-from renderlayer.http.metrics import Metrics
+from renderlayer.http.execution.body_memory import BodyMemory
+from renderlayer.http.middleware.auth import Keys
+from renderlayer.http.middleware.cors import with_cors
+from renderlayer.http.middleware.server_errors import ServerErrorMiddleware
 from renderlayer.http.page import PageMiddleware
-from renderlayer.http.serve import run
+from renderlayer.http.server.address import Address
+from renderlayer.http.server.advice import advise, warn_of_media
+from renderlayer.http.server.logs import AccessLog, configure_logs
+from renderlayer.http.server.metrics import Metrics
+from renderlayer.http.server.serve import run
 from renderlayer.settings import PREFIX, Settings
 
 
@@ -54,7 +54,7 @@ def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
         model = open_model(settings)
         warn_of_media(model)
         page = PageMiddleware(gateway, model.vocabulary, keys, settings.receive_timeout)
-        contained = Contain(BodyMemory(page, settings.body_memory_bytes))
+        contained = ServerErrorMiddleware(BodyMemory(page, settings.body_memory_bytes))
         run(
             AccessLog(with_cors(Metrics(contained, keys), settings.allowed_origins)),
             address,

@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from infra.local.batch_cloud import Cloud
-from renderlayer.batch import keys, status
-from renderlayer.batch.claims import Job, Shard
-from renderlayer.batch.cutter import Limits
-from renderlayer.batch.join import Joiner
-from renderlayer.batch.queue import Queue
-from renderlayer.batch.running import Endpoint
-from renderlayer.batch.split import Splitter
-from renderlayer.batch.store import Bucket
-from renderlayer.batch.undertaker import Undertaker
-from renderlayer.batch.work import Worker
+from renderlayer.batch.steps.claims import Job, Shard
+from renderlayer.batch.steps.dead_letters import DeadLetterHandler
+from renderlayer.batch.steps.join import Joiner
+from renderlayer.batch.steps.running import Endpoint
+from renderlayer.batch.steps.sharder import Limits
+from renderlayer.batch.steps.split import Splitter
+from renderlayer.batch.steps.work import Worker
+from renderlayer.batch.storage import keys, status
+from renderlayer.batch.storage.queue import Queue
+from renderlayer.batch.storage.store import Bucket
 
 ECHO, ENGINE = "/echo", "/engine"
 FOUR_LINES = Limits(1 << 20, 4)
@@ -55,7 +55,7 @@ class Steps:
         self.splitter = Splitter(self.bucket, self.queues["split"], self.queues["work"], limits, 24)
         self.worker = Worker(self.bucket, self.queues["work"], endpoints, concurrency)
         self.joiner = Joiner(self.bucket)
-        self.undertaker = Undertaker(self.splitter, self.worker, self.joiner)
+        self.undertaker = DeadLetterHandler(self.splitter, self.worker, self.joiner)
 
     def received(self, queue: str) -> list[Json]:
         """Messages of a queue, which are taken off it; those that are delayed as well."""

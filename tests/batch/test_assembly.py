@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from renderlayer.batch.assembly import LEAST, Segment, assemble, pieces
-from renderlayer.batch.store import Bucket
+from renderlayer.batch.steps.assembly import LEAST, Segment, assemble, pieces
+from renderlayer.batch.storage.store import Bucket
 from tests.batch.steps import forever
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from infra.local.batch_cloud import Cloud
 from infra.local.batch_pump import EventSource, Pump
-from renderlayer.batch import keys
-from renderlayer.batch.claims import Shard
 from renderlayer.batch.consumer import Consumer
+from renderlayer.batch.steps.claims import Shard
+from renderlayer.batch.storage import keys
 from tests.batch.steps import Steps, forever, ids, lines
 from tests.batch.test_chaos import ended
 

@@ -11,9 +11,10 @@ import yaml
 
 from infra.local.batch_cloud import ATTEMPTS, QUEUES, Cloud
 from infra.local.template import TEMPLATE, _Loader, read
-from renderlayer.batch import keys, setup
+from renderlayer.batch import setup
 from renderlayer.batch.consumer import Consumer
-from renderlayer.batch.store import Bucket
+from renderlayer.batch.storage import keys
+from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import Unavailable
 from renderlayer.http.complete import PATHS
 from tests.batch.steps import ENGINE, Steps, lines

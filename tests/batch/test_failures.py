@@ -10,11 +10,11 @@ import pytest
 from moto import mock_aws
 
 from infra.local.batch_cloud import Cloud
-from renderlayer.batch import keys, status
+from renderlayer.batch.api.files import LONGEST_NAME, Files, stored_name
 from renderlayer.batch.consumer import Consumer
-from renderlayer.batch.files import LONGEST_NAME, Files, stored_name
-from renderlayer.batch.queue import Retries
-from renderlayer.batch.store import Bucket
+from renderlayer.batch.storage import keys, status
+from renderlayer.batch.storage.queue import Retries
+from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import Unavailable
 from tests.batch.steps import Steps, forever, lines
 
@@ -43,10 +43,10 @@ def test_a_message_that_is_no_json_fails_alone() -> None:
 
 
 def test_a_dead_letter_that_nobody_can_read_is_set_aside_once() -> None:
-    aside: list[str] = []
-    consumer = Consumer("dead", lambda: lambda message, time_left: [], aside.append)
+    run_blocking: list[str] = []
+    consumer = Consumer("dead", lambda: lambda message, time_left: [], run_blocking.append)
     assert consumer(event("nonsense", "{}"), None) == {"batchItemFailures": []}
-    assert aside == ["nonsense"]
+    assert run_blocking == ["nonsense"]
 
 
 @pytest.mark.parametrize(("receives", "seconds"), [(1, 10), (2, 40), (3, 160), (5, 900), (1000, 900)])

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from infra.local.batch_cloud import Cloud
-from renderlayer.batch import keys
-from renderlayer.http.lines import endpoints
+from renderlayer.batch.storage import keys
+from renderlayer.http.batch_endpoints import endpoints
 from renderlayer.settings import Settings
 from tests.batch.steps import Steps, ids
 from tests.models import open_server

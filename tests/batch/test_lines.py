@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from renderlayer.batch.lines import LineError, answered, custom_id_of, judged
+from renderlayer.batch.steps.lines import LineError, answered, custom_id_of, judged
 
 URLS = {"/v1/chat/completions"}
 GOOD: dict[str, Any] = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": []}}

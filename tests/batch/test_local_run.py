@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from infra.local.batch_cloud import Cloud
-from renderlayer.batch.report import bar, clock, summary
-from renderlayer.batch.status import new
+from renderlayer.batch.api.report import bar, clock, summary
+from renderlayer.batch.storage.status import new
 from tests.batch.files import mixed
 from tests.batch.steps import Steps, lines
 from tests.runtime import ROOT

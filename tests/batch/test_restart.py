@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from infra.local.batch_cloud import Cloud
-from renderlayer.batch.cutter import Limits
-from renderlayer.batch.running import Endpoint
-from renderlayer.http.lines import endpoints
+from renderlayer.batch.steps.running import Endpoint
+from renderlayer.batch.steps.sharder import Limits
+from renderlayer.http.batch_endpoints import endpoints
 from renderlayer.pipeline.engine import Engine
 from renderlayer.settings import Settings
 from tests.batch.steps import Steps, ids

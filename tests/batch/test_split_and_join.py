@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from infra.local.batch_cloud import Cloud
-from renderlayer.batch import assembly, keys, status
-from renderlayer.batch.claims import Shard
-from renderlayer.batch.cutter import LARGEST_LINE, Limits
-from renderlayer.batch.orders import Orders
+from renderlayer.batch.api.service import BatchService
+from renderlayer.batch.steps import assembly
+from renderlayer.batch.steps.claims import Shard
+from renderlayer.batch.steps.sharder import LARGEST_LINE, Limits
+from renderlayer.batch.storage import keys, status
 from renderlayer.errors import NotFound, Unavailable
 from tests.batch.steps import ECHO, Steps, forever, ids, in_the_past, lines
 
@@ -156,8 +157,8 @@ def test_the_last_part_may_come_before_the_manifest(steps: Steps) -> None:
     assert steps.batch()["status"] == "completed"
 
 
-def order(steps: Steps, content: bytes, **fields: Any) -> tuple[Orders, dict[str, Any]]:
-    orders = Orders(steps.bucket, {ECHO})
+def order(steps: Steps, content: bytes, **fields: Any) -> tuple[BatchService, dict[str, Any]]:
+    orders = BatchService(steps.bucket, {ECHO})
     steps.bucket.create(keys.FILES + "0123", content)
     given = {"input_file_id": keys.file_id(keys.FILES + "0123"), "endpoint": ECHO, "completion_window": "24h"}
     return orders, orders.create({**given, **fields})

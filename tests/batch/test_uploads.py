@@ -12,10 +12,11 @@ import httpx
 import openai
 import pytest
 
-from renderlayer.batch import keys, uploads
-from renderlayer.batch.assembly import LEAST
-from renderlayer.batch.files import Files
-from renderlayer.batch.store import Bucket
+from renderlayer.batch import uploads
+from renderlayer.batch.api.files import Files
+from renderlayer.batch.steps.assembly import LEAST
+from renderlayer.batch.storage import keys
+from renderlayer.batch.storage.store import Bucket
 from renderlayer.batch.uploads import Uploads
 from renderlayer.errors import BadRequest, InvalidRequest, NotFound, Unavailable
 from tests.batch.conftest import Deployed

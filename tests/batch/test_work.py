@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from infra.local.batch_cloud import Cloud
-from renderlayer.batch import keys, running
+from renderlayer.batch.steps import running
+from renderlayer.batch.storage import keys
 from renderlayer.errors import BadGateway, BadRequest, Unavailable
 from tests.batch.steps import ENGINE, Steps, forever, ids, in_the_past, lines
 

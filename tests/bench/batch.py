@@ -21,13 +21,13 @@ from urllib.request import urlopen
 
 import orjson
 
-from renderlayer.batch import keys
-from renderlayer.batch.claims import Job, Shard, Split
-from renderlayer.batch.cutter import Cut, Limits
-from renderlayer.batch.queue import Queue
-from renderlayer.batch.split import Splitter, deadline
-from renderlayer.batch.store import Bucket, Source
-from renderlayer.batch.work import Worker
+from renderlayer.batch.steps.claims import Job, Shard, Split
+from renderlayer.batch.steps.sharder import Limits, ShardRange
+from renderlayer.batch.steps.split import Splitter, deadline
+from renderlayer.batch.steps.work import Worker
+from renderlayer.batch.storage import keys
+from renderlayer.batch.storage.queue import Queue
+from renderlayer.batch.storage.store import Bucket, Source
 from renderlayer.settings import Settings
 from tests.runtime import ROOT
 
@@ -168,19 +168,19 @@ def split(path: Path, size: int, count: int, seconds: float) -> None:
 def work(path: Path, model: str) -> None:
     """A shard of renders beside a loop from file to file that calls the library: the least of many turns."""
     # not above: what is measured of a split is what a function that splits holds
-    from renderlayer.http.lines import endpoints
+    from renderlayer.http.batch_endpoints import endpoints
     from renderlayer.render.chat import render_chat
-    from renderlayer.render.server import Server
-    from renderlayer.wire._base import parse
+    from renderlayer.served_model import ServedModel
     from renderlayer.wire.chat import ChatCompletionRequest
+    from renderlayer.wire.common.base import parse
 
     path.write_bytes(b"".join(line(number) for number in range(LINES)))
-    server = Server.open(Settings(model=model))
+    server = ServedModel.open(Settings(model=model))
     with store(path):
         queue = Queue(os.environ["AWS_ENDPOINT_URL"] + "/queue")
         worker = Worker(Bucket("bench"), queue, endpoints(server, None), 32)
         job = Job("batch_bench", Source(keys.INBOX + "file.jsonl", '"e"'), 1 << 40)
-        shard = Shard(job, 0, Cut(0, path.stat().st_size, 1, LINES))
+        shard = Shard(job, 0, ShardRange(0, path.stat().st_size, 1, LINES))
 
         def loop() -> None:
             with path.open("rb") as rows, path.with_suffix(".out").open("wb") as results:

@@ -23,10 +23,10 @@ from typing import Any
 
 from renderlayer.bundle.pack import pack
 from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.bench.measure import warm
 from tests.events import http_api
 from tests.functions.test_imports import HEAVY, PROGRAM, imported
@@ -82,7 +82,7 @@ def layout(bundle: Path, photo: bytes) -> None:
 
 def pixels(folder: Path, bundle: Path, photo: bytes) -> None:
     """Print the processor time of a render with tensors, and of Hugging Face's processor where it is installed."""
-    server = Server.open(Settings(model=str(bundle)))
+    server = ServedModel.open(Settings(model=str(bundle)))
     body = chat(photo, payload="tensors")
     ours = processor_time(lambda: render_chat(parse(ChatCompletionRequest, body), server, None))
     print(f"photo, tensors               {ours:7.1f} ms of processor")
@@ -115,7 +115,7 @@ def processor_time(work: Callable[[], Any]) -> float:
 
 def ten(bundle: Path) -> None:
     """Render the large photos and print the process's peak of memory in megabytes."""
-    server = Server.open(Settings(model=str(bundle)))
+    server = ServedModel.open(Settings(model=str(bundle)))
     photos = [encoded(picture(4000, 3000, seed=seed), "JPEG", quality=80) for seed in range(PHOTOS)]
     render_chat(parse(ChatCompletionRequest, chat(*photos, payload="tensors")), server, None)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 // MEGABYTE)

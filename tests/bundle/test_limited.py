@@ -8,7 +8,7 @@ import pytest
 
 from renderlayer.bundle.engines.jinja import JinjaEngine
 from renderlayer.bundle.engines.limited import MAX_TEXT, LimitedEngine, analyse_limited
-from renderlayer.bundle.pack.conversations import cases
+from renderlayer.bundle.pack.probes.conversations import cases
 from renderlayer.errors import BadRequest
 from tests.models import CHATML
 

@@ -15,8 +15,8 @@ from renderlayer.bundle.pack.params import config_of
 from renderlayer.cli import main
 from renderlayer.render.chat import render_chat
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.models import open_server
 from tests.render.renderers.mistral_models import make_tekken_folder
 

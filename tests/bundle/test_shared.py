@@ -12,9 +12,9 @@ from renderlayer.bundle.analysis import analyse
 from renderlayer.bundle.engines.jinja import JinjaEngine
 from renderlayer.bundle.engines.limited import LimitedEngine
 from renderlayer.bundle.pack import pack_source
-from renderlayer.bundle.pack.conversations import cases
+from renderlayer.bundle.pack.probes.conversations import cases
+from renderlayer.bundle.pack.probes.texts import fuzz_texts
 from renderlayer.bundle.pack.source import find_source
-from renderlayer.bundle.pack.texts import fuzz_texts
 from renderlayer.errors import BadRequest
 
 MODELS = (

@@ -17,7 +17,7 @@ from typing import Any
 
 from renderlayer.errors import RenderLayerError
 from renderlayer.http.routes import ROUTES
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 
 Case = dict[str, Any]
@@ -57,11 +57,11 @@ def comparison(shared: Path) -> ModuleType:
 
 
 @cache
-def _packed(folder: Path) -> Server:
-    return Server.open(Settings(model=str(folder), served_model_name=[folder.name]))
+def _packed(folder: Path) -> ServedModel:
+    return ServedModel.open(Settings(model=str(folder), served_model_name=[folder.name]))
 
 
-def serving(shared: Path, model: str, flags: Sequence[str]) -> Server:
+def serving(shared: Path, model: str, flags: Sequence[str]) -> ServedModel:
     """A server of one of the shared models, with flags as the reference takes them."""
     folder = shared / "models" / model
     values = {name: flags[flags.index(flag) + 1] for flag, name in _VALUES.items() if flag in flags}
@@ -71,10 +71,10 @@ def serving(shared: Path, model: str, flags: Sequence[str]) -> Server:
         enable_auto_tool_choice="--enable-auto-tool-choice" in flags,
         **values,
     )
-    return Server(_packed(folder).model, settings)
+    return ServedModel(_packed(folder).model, settings)
 
 
-def answer(server: Server, path: str, body: Json) -> tuple[int, Json]:
+def answer(server: ServedModel, path: str, body: Json) -> tuple[int, Json]:
     """Status and body of a POST."""
     try:
         return 200, json.loads(json.dumps(_WORK[path].work(body, server, None)))
@@ -82,7 +82,9 @@ def answer(server: Server, path: str, body: Json) -> tuple[int, Json]:
         return error.status, error.body()
 
 
-def streamed(server: Server, path: str, base: Mapping[str, Json], chunks: Iterable[Json]) -> tuple[int, list[Json]]:
+def streamed(
+    server: ServedModel, path: str, base: Mapping[str, Json], chunks: Iterable[Json]
+) -> tuple[int, list[Json]]:
     """The chunks that chunks of the engine become, one call each; the last body where a call fails."""
     state, found = None, []
     for chunk in chunks:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from renderlayer.derender.messages_answer import derender_messages, stream_messages
-from renderlayer.render.server import Server
+from renderlayer.derender.events.messages_answer import derender_messages, stream_messages
+from renderlayer.served_model import ServedModel
 from tests.cases.cases import Case, answer, comparison, in_chunks, listed, read, serving, streamed
 from tests.conftest import SHARED
 
@@ -68,7 +68,7 @@ def told_in_chunks(shared: Path, chunks: list[Any]) -> Told:
     return found["reasoning"] or None, content or None, calls
 
 
-def checked_stream(server: Server, body: dict[str, Any], sizes: list[int]) -> list[Any]:
+def checked_stream(server: ServedModel, body: dict[str, Any], sizes: list[int]) -> list[Any]:
     base = {key: value for key, value in body.items() if key != "generate_response"}
     base.setdefault("prompt_token_ids", [])
     status, chunks = streamed(server, CHAT, base, in_chunks(body["generate_response"], sizes))
@@ -136,7 +136,7 @@ def test_what_differed_from_the_reference(case: Case, shared: Path) -> None:
                 assert comparison(shared).diff(value, got.get(key), f".{key}") is None, key
 
 
-def assert_reads_as(request: dict[str, Any], right: list[Any] | str, server: Server, shared: Path) -> None:
+def assert_reads_as(request: dict[str, Any], right: list[Any] | str, server: ServedModel, shared: Path) -> None:
     """Whole, and streamed in the chunks that were recorded, the answer is what the reference made of it."""
     parity = comparison(shared)
     body = {key: value for key, value in request.items() if not key.startswith("_")}

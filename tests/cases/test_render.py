@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.cases.cases import Case, answer, comparison, listed, read, serving
 from tests.conftest import SHARED
 
@@ -56,7 +56,7 @@ def comparable(want: Json, got: Json) -> tuple[Json, Json]:
 def test_random_request(case: Case, shared: Path) -> None:
     want = case["reference_answer_excerpt"]
     server = serving(shared, case["model"], case["flags"])
-    server = Server(server.model, replace(server.settings, system_start_date=DAY))
+    server = ServedModel(server.model, replace(server.settings, system_start_date=DAY))
     got = excerpt(want, *answer(server, case["path"], case["request"]))
     parity = comparison(shared)
     if "error" in want:

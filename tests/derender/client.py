@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from renderlayer.derender import derender_chat
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.engine import Json
 
-Derender = Callable[[Any, Server], Json]
+Derender = Callable[[Any, ServedModel], Json]
 
 
 def replayed(
     events: Iterable[Json],
-    server: Server,
+    server: ServedModel,
     first: Json | None = None,
     always: Json | None = None,
     derender: Derender = derender_chat,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 
 Json = dict[str, Any]
 
 PROMPT = "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n"
 
 
-def encoded(server: Server, text: str) -> list[int]:
+def encoded(server: ServedModel, text: str) -> list[int]:
     return server.model.tokenizer.encode(text)
 
 

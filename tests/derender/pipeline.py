@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx2
 
-from renderlayer.derender import sse
+from renderlayer.derender.core import sse
 from renderlayer.http.app import create_app
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.engine import Json, choice, encoded, events, response, split
 
 
@@ -28,7 +28,7 @@ class Pipeline(httpx2.AsyncBaseTransport):
     """
 
     def __init__(
-        self, server: Server, text: str, sizes: Sequence[int] = (), by_chunk: bool = False, **last: Any
+        self, server: ServedModel, text: str, sizes: Sequence[int] = (), by_chunk: bool = False, **last: Any
     ) -> None:
         self.prompts: list[str] = []
         self._server = server

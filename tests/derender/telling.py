@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.engine import PROMPT, Json, choice, encoded, events, response, split
 
 ANSWER = (
@@ -27,10 +27,10 @@ MESSAGES: Json = {
     "tools": [{"name": "get_weather", "input_schema": SCHEMA}],
 }
 
-Derender = Callable[[Any, Server], Json]
+Derender = Callable[[Any, ServedModel], Json]
 
 
-def whole(derender: Derender, server: Server, text: str, finish_reason: str = "stop", **body: Any) -> Json:
+def whole(derender: Derender, server: ServedModel, text: str, finish_reason: str = "stop", **body: Any) -> Json:
     """The answer to a whole generate response of `text`."""
     generated = response(choice(encoded(server, text), finish_reason, **body.pop("choice", {})))
     prompt = encoded(server, PROMPT)
@@ -39,7 +39,7 @@ def whole(derender: Derender, server: Server, text: str, finish_reason: str = "s
 
 def chunked(
     derender: Derender,
-    server: Server,
+    server: ServedModel,
     stream: Iterable[Json],
     first: Json | None = None,
     **body: Any,
@@ -62,6 +62,6 @@ def chunked(
     return told, states
 
 
-def cut(server: Server, text: str, sizes: Sequence[int], finish_reason: str = "stop", **last: Any) -> list[Json]:
+def cut(server: ServedModel, text: str, sizes: Sequence[int], finish_reason: str = "stop", **last: Any) -> list[Json]:
     """`text` as the events of a generate stream, in chunks of these sizes."""
     return list(events(split(encoded(server, text), sizes), finish_reason, **last))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from renderlayer.derender import derender_chat
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.derender.engine import PROMPT, Json, choice, encoded, logprobs, response
 from tests.models import open_server
@@ -19,7 +19,7 @@ TOOLS = [{"type": "function", "function": {"name": "get_weather", "parameters": 
 CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
 
 
-def answered(server: Server, text: str, request: Json | None = None, **fields: Any) -> Json:
+def answered(server: ServedModel, text: str, request: Json | None = None, **fields: Any) -> Json:
     """The first choice of the answer to a text."""
     generated = response(choice(encoded(server, text), **fields))
     body: Json = {"generate_response": generated}
@@ -29,7 +29,7 @@ def answered(server: Server, text: str, request: Json | None = None, **fields: A
     return first
 
 
-def test_a_plain_answer_has_every_key_in_order(server: Server) -> None:
+def test_a_plain_answer_has_every_key_in_order(server: ServedModel) -> None:
     token_ids = encoded(server, "Hello world<|im_end|>")
     body = {"model": "small", "generate_response": response(choice(token_ids)), "prompt_tokens": 9}
 
@@ -79,7 +79,7 @@ def test_a_plain_answer_has_every_key_in_order(server: Server) -> None:
     )
 
 
-def test_what_the_engine_says_beside_the_tokens_is_passed_on(server: Server) -> None:
+def test_what_the_engine_says_beside_the_tokens_is_passed_on(server: ServedModel) -> None:
     generated = response(
         choice([1, 2]),
         usage={"prompt_tokens": 7, "total_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}},
@@ -121,7 +121,7 @@ def test_what_the_engine_says_beside_the_tokens_is_passed_on(server: Server) -> 
     ],
 )
 def test_the_stop_token_is_no_text(
-    server: Server, end: str, fields: Json, request_: Json, content: str, stop_reason: str | None
+    server: ServedModel, end: str, fields: Json, request_: Json, content: str, stop_reason: str | None
 ) -> None:
     def known(text: str | None) -> int | None:
         return None if text is None else encoded(server, text)[0]
@@ -152,7 +152,7 @@ def test_the_stop_token_is_no_text(
     ],
 )
 def test_a_stop_string_cuts_the_text(
-    server: Server, text: str, request_: Json, fields: Json, content: str, stop_reason: str | int | None
+    server: ServedModel, text: str, request_: Json, fields: Json, content: str, stop_reason: str | int | None
 ) -> None:
     answer = answered(server, text, request_, **fields)
 
@@ -160,7 +160,7 @@ def test_a_stop_string_cuts_the_text(
     assert answer["stop_reason"] == stop_reason
 
 
-def test_a_stop_string_cuts_before_the_parser(parsed_server: Server) -> None:
+def test_a_stop_string_cuts_before_the_parser(parsed_server: ServedModel) -> None:
     answer = answered(parsed_server, f"<think>a</think>b STOP {CALL}", {"tools": TOOLS, "stop": " STOP"})
 
     assert answer["message"]["reasoning"] == "a"
@@ -168,7 +168,7 @@ def test_a_stop_string_cuts_before_the_parser(parsed_server: Server) -> None:
     assert "tool_calls" not in answer["message"]
 
 
-def test_reasoning_content_and_calls_are_told_apart(parsed_server: Server) -> None:
+def test_reasoning_content_and_calls_are_told_apart(parsed_server: ServedModel) -> None:
     answer = answered(parsed_server, f"<think>Hm.</think>Let me see.{CALL}<|im_end|>", {"tools": TOOLS})
     message = answer["message"]
 
@@ -197,7 +197,7 @@ def test_reasoning_content_and_calls_are_told_apart(parsed_server: Server) -> No
     ids=["auto", "auto, cut off", "required", "named", "one at a time", "none", "null", "no tools"],
 )
 def test_which_calls_reach_the_client(
-    parsed_server: Server, request_: Json, finish_reason: str, calls: int, told: str
+    parsed_server: ServedModel, request_: Json, finish_reason: str, calls: int, told: str
 ) -> None:
     answer = answered(parsed_server, f"<think></think>{CALL}\n{CALL}", request_, finish_reason=finish_reason)
 
@@ -205,13 +205,13 @@ def test_which_calls_reach_the_client(
     assert answer["finish_reason"] == told
 
 
-def test_a_forced_call_has_empty_content(parsed_server: Server) -> None:
+def test_a_forced_call_has_empty_content(parsed_server: ServedModel) -> None:
     answer = answered(parsed_server, f"<think></think>{CALL}", {"tools": TOOLS, "tool_choice": "required"})
 
     assert answer["message"]["content"] == ""
 
 
-def test_the_prompt_decides_whether_reasoning_is_open(parsed_server: Server) -> None:
+def test_the_prompt_decides_whether_reasoning_is_open(parsed_server: ServedModel) -> None:
     closed = encoded(parsed_server, PROMPT + "<think>\n\n</think>\n\n")
     body = {"generate_response": response(choice(encoded(parsed_server, "Fine."))), "chat_request": REQUEST}
 
@@ -227,7 +227,7 @@ def test_the_prompt_decides_whether_reasoning_is_open(parsed_server: Server) -> 
     )
 
 
-def test_a_thought_that_was_cut_off_is_reasoning(parsed_server: Server) -> None:
+def test_a_thought_that_was_cut_off_is_reasoning(parsed_server: ServedModel) -> None:
     opened = encoded(parsed_server, PROMPT + "<think>\n")
     generated = response(choice(encoded(parsed_server, "still thinking"), "length"))
     body = {"generate_response": generated, "chat_request": REQUEST, "prompt_token_ids": opened}
@@ -237,7 +237,7 @@ def test_a_thought_that_was_cut_off_is_reasoning(parsed_server: Server) -> None:
     assert answer["finish_reason"] == "length"
 
 
-def test_hidden_reasoning_does_not_leak(parsed_server: Server, server: Server) -> None:
+def test_hidden_reasoning_does_not_leak(parsed_server: ServedModel, server: ServedModel) -> None:
     text = "<think>secret</think>open"
     fields = {"logprobs": logprobs(encoded(parsed_server, text))}
     request = {"include_reasoning": False, "return_token_ids": True, "logprobs": True}
@@ -249,7 +249,7 @@ def test_hidden_reasoning_does_not_leak(parsed_server: Server, server: Server) -
     assert plain["logprobs"] is not None and plain["token_ids"] is not None
 
 
-def test_choices_keep_their_index_and_their_calls_have_ids_of_their_own(parsed_server: Server) -> None:
+def test_choices_keep_their_index_and_their_calls_have_ids_of_their_own(parsed_server: ServedModel) -> None:
     token_ids = encoded(parsed_server, f"<think></think>{CALL}{CALL}")
     generated = response(choice(token_ids), choice(token_ids, index=3))
     body = {"generate_response": generated, "chat_request": {**REQUEST, "tools": TOOLS}}

@@ -9,9 +9,9 @@ import pytest
 
 from renderlayer.derender import ChatStream, derender_chat
 from renderlayer.errors import RenderLayerError
-from renderlayer.render.server import Server
-from renderlayer.wire._base import parse
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.derender.client import replayed
 from tests.derender.engine import PROMPT, Json, choice, encoded, events, response, split
 
@@ -39,7 +39,7 @@ CALLS = [
 ]
 
 
-def opening(server: Server) -> Json:
+def opening(server: ServedModel) -> Json:
     return {"chat_request": REQUEST, "prompt_token_ids": encoded(server, PROMPT)}
 
 
@@ -55,7 +55,7 @@ def told(chunks: list[Json]) -> list[tuple[str, Json]]:
     return [(entry["type"], entry["fields"]) for entry in calls.values()]
 
 
-def test_a_whole_answer(parsed_server: Server) -> None:
+def test_a_whole_answer(parsed_server: ServedModel) -> None:
     generated = response(choice(encoded(parsed_server, ANSWER + "<|im_end|>")))
     (answer,) = derender_chat({"generate_response": generated, **opening(parsed_server)}, parsed_server)["choices"]
     calls = answer["message"]["tool_calls"]
@@ -66,7 +66,7 @@ def test_a_whole_answer(parsed_server: Server) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_a_stream(parsed_server: Server, size: int) -> None:
+def test_a_stream(parsed_server: ServedModel, size: int) -> None:
     sent = list(events(split(encoded(parsed_server, ANSWER), [size] * 400), "stop"))
     request = parse(ChatCompletionRequest, REQUEST)
     stream = ChatStream(parsed_server, request, prompt_token_ids=encoded(parsed_server, PROMPT))
@@ -78,7 +78,7 @@ def test_a_stream(parsed_server: Server, size: int) -> None:
 
 
 @pytest.mark.parametrize("tool", [{}, {"type": "custom"}, {"type": "custom", "custom": {"name": 1}}])
-def test_custom_tools_without_a_name_are_refused(parsed_server: Server, tool: Any) -> None:
+def test_custom_tools_without_a_name_are_refused(parsed_server: ServedModel, tool: Any) -> None:
     body = {"generate_response": response(choice([1])), "chat_request": {**REQUEST, "tools": [tool]}}
     with pytest.raises(RenderLayerError) as caught:
         derender_chat(body, parsed_server)

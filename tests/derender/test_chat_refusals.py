@@ -8,7 +8,7 @@ import pytest
 
 from renderlayer.derender import derender_chat
 from renderlayer.errors import BadRequest, NotFound, ValidationFailed
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.engine import Json, choice, logprobs, response
 
 REQUEST: Json = {"messages": [{"role": "user", "content": "Hello"}]}
@@ -37,7 +37,7 @@ REQUEST: Json = {"messages": [{"role": "user", "content": "Hello"}]}
     ],
     ids=["no ids", "null ids", "ids", "logprobs", "candidates", "prompt logprobs", "choices", "prompt"],
 )
-def test_what_is_larger_than_it_can_be_is_refused(server: Server, body: Json, message: str) -> None:
+def test_what_is_larger_than_it_can_be_is_refused(server: ServedModel, body: Json, message: str) -> None:
     with pytest.raises(BadRequest) as refusal:
         derender_chat(body, server)
     assert refusal.value.message.startswith(message)
@@ -45,7 +45,7 @@ def test_what_is_larger_than_it_can_be_is_refused(server: Server, body: Json, me
 
 
 @pytest.mark.parametrize("named", [0, 40], ids=["the sampled token outside the top 20", "40 named tokens"])
-def test_what_an_engine_sends_is_accepted(server: Server, named: int) -> None:
+def test_what_an_engine_sends_is_accepted(server: ServedModel, named: int) -> None:
     """The reference refuses these answers of its own engine (wire.md 9.43)."""
     given = logprobs([7], named + 1 if named else 21)
     given["content"][0]["top_logprobs"][0]["rank"] = 300
@@ -76,24 +76,24 @@ def test_what_an_engine_sends_is_accepted(server: Server, named: int) -> None:
     ],
     ids=["nothing", "no chunk", "negative id", "text mode", "list", "string"],
 )
-def test_bodies_of_another_shape_are_refused(server: Server, body: Any, param: str) -> None:
+def test_bodies_of_another_shape_are_refused(server: ServedModel, body: Any, param: str) -> None:
     with pytest.raises(ValidationFailed) as refusal:
         derender_chat(body, server)
     assert refusal.value.param == param
 
 
-def test_the_request_inside_is_checked_too(server: Server) -> None:
+def test_the_request_inside_is_checked_too(server: ServedModel) -> None:
     body = {"generate_response": response(choice([1])), "chat_request": {**REQUEST, "tools": []}}
 
     with pytest.raises(BadRequest, match="must not be an empty array"):
         derender_chat(body, server)
 
 
-def test_an_unknown_model_is_not_found(server: Server) -> None:
+def test_an_unknown_model_is_not_found(server: ServedModel) -> None:
     with pytest.raises(NotFound, match="The model `other` does not exist"):
         derender_chat({"model": "other", "generate_response": response(choice([1]))}, server)
 
 
-def test_a_parser_needs_the_request(parsed_server: Server) -> None:
+def test_a_parser_needs_the_request(parsed_server: ServedModel) -> None:
     with pytest.raises(BadRequest, match="chat_request is required"):
         derender_chat({"generate_response": response(choice([1]))}, parsed_server)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from renderlayer.derender import derender_chat
 from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.client import put_together, replayed
 from tests.derender.engine import PROMPT, Json, choice, encoded, events, logprobs, response, split
 from tests.parsers.hostility import seconds
@@ -28,12 +28,12 @@ TEXTS = st.lists(PARTS | st.text(st.characters(codec="utf-8"), max_size=6), max_
 SIZES = st.lists(st.integers(1, 7), max_size=30)
 
 
-def opening(server: Server, request: Json = REQUEST) -> Json:
+def opening(server: ServedModel, request: Json = REQUEST) -> Json:
     """What the first call of a stream brings."""
     return {"chat_request": request, "prompt_token_ids": encoded(server, PROMPT)}
 
 
-def whole(server: Server, token_ids: list[int], finish_reason: str, request: Json = REQUEST) -> Json:
+def whole(server: ServedModel, token_ids: list[int], finish_reason: str, request: Json = REQUEST) -> Json:
     body = {"generate_response": response(choice(token_ids, finish_reason)), **opening(server, request)}
     return derender_chat(body, server)["choices"][0]  # type: ignore[no-any-return]
 
@@ -41,7 +41,7 @@ def whole(server: Server, token_ids: list[int], finish_reason: str, request: Jso
 @settings(deadline=None, max_examples=120)
 @given(text=TEXTS, sizes=SIZES, finish_reason=st.sampled_from(["stop", "length"]))
 def test_every_chunking_is_the_whole_answer(
-    server: Server, parsed_server: Server, text: str, sizes: list[int], finish_reason: str
+    server: ServedModel, parsed_server: ServedModel, text: str, sizes: list[int], finish_reason: str
 ) -> None:
     token_ids = encoded(server, text) or [1]
     for served in (server, parsed_server):
@@ -57,7 +57,7 @@ def test_every_chunking_is_the_whole_answer(
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_the_request_and_the_prompt_are_needed_once(parsed_server: Server, size: int) -> None:
+def test_the_request_and_the_prompt_are_needed_once(parsed_server: ServedModel, size: int) -> None:
     chunks = split(encoded(parsed_server, ANSWER), [size] * 200)
     once = replayed(events(chunks), parsed_server, opening(parsed_server))
     always = replayed(events(chunks), parsed_server, always=opening(parsed_server))
@@ -68,7 +68,7 @@ def test_the_request_and_the_prompt_are_needed_once(parsed_server: Server, size:
     assert [call["name"] for call in message["calls"]] == ["get_weather"]
 
 
-def test_what_the_request_decides_travels_without_a_parser_too(server: Server) -> None:
+def test_what_the_request_decides_travels_without_a_parser_too(server: ServedModel) -> None:
     token_ids = encoded(server, "a<|endoftext|>b!")
     request = {
         "messages": [{"role": "user", "content": "x"}],
@@ -83,7 +83,7 @@ def test_what_the_request_decides_travels_without_a_parser_too(server: Server) -
     assert chunks[-1]["choices"][0]["stop_reason"] == token_ids[-1]
 
 
-def test_the_shape_of_a_chunk(parsed_server: Server) -> None:
+def test_the_shape_of_a_chunk(parsed_server: ServedModel) -> None:
     event = response(choice(encoded(parsed_server, "<think></think>" + CALL), None), prompt_token_ids=[1])
     request = {**REQUEST, "return_token_ids": True}
     answer = derender_chat({"stream": True, "generate_chunk": event, **opening(parsed_server, request)}, parsed_server)
@@ -108,7 +108,7 @@ def test_the_shape_of_a_chunk(parsed_server: Server) -> None:
     assert answer["stream_state"]["tools_streamed"] is True
 
 
-def test_a_repeated_chunk_repeats_its_call_id(parsed_server: Server) -> None:
+def test_a_repeated_chunk_repeats_its_call_id(parsed_server: ServedModel) -> None:
     body = {
         "stream": True,
         "generate_chunk": response(choice(encoded(parsed_server, "<think></think>" + CALL), None)),
@@ -124,7 +124,7 @@ def test_a_repeated_chunk_repeats_its_call_id(parsed_server: Server) -> None:
 
 
 @pytest.mark.parametrize("moved_after", [1, 9, 30])
-def test_a_client_may_come_from_a_server_that_replays(parsed_server: Server, moved_after: int) -> None:
+def test_a_client_may_come_from_a_server_that_replays(parsed_server: ServedModel, moved_after: int) -> None:
     token_ids = encoded(parsed_server, ANSWER)
     before, after = token_ids[:moved_after], token_ids[moved_after:]
     replayed_state = {"role_sent": True, "output_token_ids": before, "output_chunk_lens": [1] * moved_after}
@@ -137,7 +137,7 @@ def test_a_client_may_come_from_a_server_that_replays(parsed_server: Server, mov
     assert answer["stream_state"]["output_token_ids"] == []
 
 
-def test_a_finish_without_tokens_tells_what_was_held_back(parsed_server: Server) -> None:
+def test_a_finish_without_tokens_tells_what_was_held_back(parsed_server: ServedModel) -> None:
     token_ids = encoded(parsed_server, "<think></think>a<tool")
     told = replayed(events([token_ids, []], "length"), parsed_server, opening(parsed_server))
 
@@ -145,14 +145,14 @@ def test_a_finish_without_tokens_tells_what_was_held_back(parsed_server: Server)
     assert told[-1]["choices"][0]["finish_reason"] == "length"
 
 
-def test_a_finish_before_any_output_is_an_empty_delta(parsed_server: Server) -> None:
+def test_a_finish_before_any_output_is_an_empty_delta(parsed_server: ServedModel) -> None:
     (chunk,) = replayed(events([[]], "abort"), parsed_server, opening(parsed_server))
 
     assert chunk["choices"][0]["delta"] == {"role": "assistant", "content": None, "reasoning": None}
     assert chunk["choices"][0]["finish_reason"] == "abort"
 
 
-def test_usage_alone_passes_through(parsed_server: Server) -> None:
+def test_usage_alone_passes_through(parsed_server: ServedModel) -> None:
     token_ids = encoded(parsed_server, ANSWER)
     usage = {"prompt_tokens": 4, "completion_tokens": 9, "total_tokens": 13}
     ended = [*events([token_ids]), {"request_id": "generate-tokens-1", "choices": [], "usage": usage}]
@@ -163,7 +163,7 @@ def test_usage_alone_passes_through(parsed_server: Server) -> None:
     assert chunks[0]["usage"] is None
 
 
-def test_logprobs_come_with_their_chunk_and_know_what_came_before(parsed_server: Server) -> None:
+def test_logprobs_come_with_their_chunk_and_know_what_came_before(parsed_server: ServedModel) -> None:
     token_ids = encoded(parsed_server, "<think></think>") + [
         token_id for token_id in map(parsed_server.model.vocabulary.id_of, "ðŁĺĤ") if token_id is not None
     ]
@@ -187,21 +187,21 @@ def test_logprobs_come_with_their_chunk_and_know_what_came_before(parsed_server:
     ],
     ids=["no request", "no prompt", "stop", "two choices", "too long"],
 )
-def test_streams_that_cannot_be_read_are_refused(parsed_server: Server, changes: Json, message: str) -> None:
+def test_streams_that_cannot_be_read_are_refused(parsed_server: ServedModel, changes: Json, message: str) -> None:
     body = {"stream": True, "generate_chunk": response(choice([1], None)), **opening(parsed_server), **changes}
 
     with pytest.raises(BadRequest, match=message):
         derender_chat(body, parsed_server)
 
 
-def test_a_stream_may_not_outgrow_the_context(parsed_server: Server) -> None:
+def test_a_stream_may_not_outgrow_the_context(parsed_server: ServedModel) -> None:
     chunks = [[1] * 2000, [1] * 2000, [1] * 200]
 
     with pytest.raises(BadRequest, match="exceeds max_model_len"):
         replayed(events(chunks), parsed_server, opening(parsed_server))
 
 
-def test_replayed_lengths_must_add_up(parsed_server: Server) -> None:
+def test_replayed_lengths_must_add_up(parsed_server: ServedModel) -> None:
     state = {"output_token_ids": [1, 2], "output_chunk_lens": [1]}
     body = {"stream": True, "generate_chunk": response(choice([1])), "stream_state": state, **opening(parsed_server)}
 
@@ -210,7 +210,7 @@ def test_replayed_lengths_must_add_up(parsed_server: Server) -> None:
 
 
 @pytest.fixture(scope="module")
-def carried(parsed_server: Server) -> str:
+def carried(parsed_server: ServedModel) -> str:
     """A resume string in the middle of an answer."""
     event = response(choice(encoded(parsed_server, ANSWER)[:9], None))
     answer = derender_chat({"stream": True, "generate_chunk": event, **opening(parsed_server)}, parsed_server)
@@ -219,7 +219,7 @@ def carried(parsed_server: Server) -> str:
 
 @settings(deadline=None, max_examples=200)
 @given(data=st.data())
-def test_a_state_that_was_tampered_with_is_refused(parsed_server: Server, carried: str, data: Any) -> None:
+def test_a_state_that_was_tampered_with_is_refused(parsed_server: ServedModel, carried: str, data: Any) -> None:
     at = data.draw(st.integers(0, len(carried) - 1))
     kept = data.draw(st.integers(0, 1))
     forged = carried[:at] + data.draw(st.text(max_size=3)) + carried[at + kept :]
@@ -233,14 +233,14 @@ def test_a_state_that_was_tampered_with_is_refused(parsed_server: Server, carrie
         assert refusal.value.status == 400
 
 
-def test_a_state_of_another_server_is_refused(server: Server, parsed_server: Server, carried: str) -> None:
+def test_a_state_of_another_server_is_refused(server: ServedModel, parsed_server: ServedModel, carried: str) -> None:
     body = {"stream": True, "generate_chunk": response(choice([1])), "stream_state": {"resume": carried}}
 
     with pytest.raises(BadRequest, match="another model"):
         derender_chat(body, server)
 
 
-def test_the_state_does_not_grow_with_the_output(parsed_server: Server) -> None:
+def test_the_state_does_not_grow_with_the_output(parsed_server: ServedModel) -> None:
     text = "<think>" + "Hello world, it is a good day. " * 60 + "</think>" + CALL * 12
     state: Json | None = None
     sizes = []
@@ -252,7 +252,7 @@ def test_the_state_does_not_grow_with_the_output(parsed_server: Server) -> None:
     assert max(sizes) <= 600
 
 
-def test_time_grows_with_the_output(parsed_server: Server) -> None:
+def test_time_grows_with_the_output(parsed_server: ServedModel) -> None:
     text = "<think>" + "Hello world, it is a good day. " * 9 + "</think>" + "Thank you, you are good. " * 9
 
     def taken(times: int) -> float:

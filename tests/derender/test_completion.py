@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from renderlayer.derender import derender_completion
 from renderlayer.errors import BadRequest, NotFound, ValidationFailed
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.client import put_together, replayed
 from tests.derender.engine import Json, choice, encoded, events, logprobs, response, split
 
 REQUEST: Json = {"prompt": "x"}
 
 
-def test_choices_of_all_prompts_are_numbered_through(server: Server) -> None:
+def test_choices_of_all_prompts_are_numbered_through(server: ServedModel) -> None:
     one, two = encoded(server, "One"), encoded(server, "Two<|im_end|>")
     answers = [
         response(choice(one), choice(two, index=1), request_id="a", kv_transfer_params={"k": 1}),
@@ -35,7 +35,7 @@ def test_choices_of_all_prompts_are_numbered_through(server: Server) -> None:
     assert answer["kv_transfer_params"] is None
 
 
-def test_the_keys_of_an_answer(server: Server) -> None:
+def test_the_keys_of_an_answer(server: ServedModel) -> None:
     answer = derender_completion({"generate_responses": [response(choice([1]))]}, server)
 
     assert list(answer) == [
@@ -48,7 +48,7 @@ def test_the_keys_of_an_answer(server: Server) -> None:
     ]
 
 
-def test_prompt_logprobs_stand_with_every_choice_of_their_prompt(server: Server) -> None:
+def test_prompt_logprobs_stand_with_every_choice_of_their_prompt(server: ServedModel) -> None:
     given_ = [None, {"7": {"logprob": -2.0, "rank": 3, "decoded_token": "x"}}]
     answers = [response(choice([1]), choice([2], index=1), prompt_logprobs=given_), response(choice([3]))]
     choices = derender_completion({"generate_responses": answers}, server)["choices"]
@@ -56,7 +56,7 @@ def test_prompt_logprobs_stand_with_every_choice_of_their_prompt(server: Server)
     assert [entry["prompt_logprobs"] for entry in choices] == [given_, given_, None]
 
 
-def test_logprobs_are_four_lists(server: Server) -> None:
+def test_logprobs_are_four_lists(server: ServedModel) -> None:
     token_ids = encoded(server, "Hi!<|im_end|>")
     generated = response(choice(token_ids, logprobs=logprobs(token_ids, 3)), prompt_token_ids=[4])
     generated["choices"][0]["logprobs"]["content"][0]["top_logprobs"] = []
@@ -76,7 +76,7 @@ def test_logprobs_are_four_lists(server: Server) -> None:
     assert (answer["text"], answer["token_ids"], answer["prompt_token_ids"]) == ("Hi!", token_ids, [4])
 
 
-def test_a_stop_string_cuts(server: Server) -> None:
+def test_a_stop_string_cuts(server: ServedModel) -> None:
     body = {
         "generate_responses": [response(choice(encoded(server, "one two three")))],
         "completion_request": {**REQUEST, "stop": ["two"]},
@@ -86,7 +86,7 @@ def test_a_stop_string_cuts(server: Server) -> None:
     assert (answer["text"], answer["stop_reason"]) == ("one ", "two")
 
 
-def test_the_first_word_keeps_its_space_after_the_prompt(metaspace_server: Server) -> None:
+def test_the_first_word_keeps_its_space_after_the_prompt(metaspace_server: ServedModel) -> None:
     vocabulary = metaspace_server.model.vocabulary
     hello, world = vocabulary.id_of("▁Hello"), vocabulary.id_of("▁world")
     assert world is not None
@@ -117,7 +117,7 @@ def test_the_first_word_keeps_its_space_after_the_prompt(metaspace_server: Serve
     ids=["none", "no ids", "too many", "lengths", "model", "request"],
 )
 def test_bodies_that_cannot_be_read_are_refused(
-    server: Server, body: Json, error: type[Exception], message: str
+    server: ServedModel, body: Json, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         derender_completion(body, server)
@@ -129,7 +129,7 @@ def test_bodies_that_cannot_be_read_are_refused(
     sizes=st.lists(st.integers(1, 5), max_size=20),
     skip_special=st.booleans(),
 )
-def test_every_chunking_is_the_whole_text(server: Server, text: str, sizes: list[int], skip_special: bool) -> None:
+def test_every_chunking_is_the_whole_text(server: ServedModel, text: str, sizes: list[int], skip_special: bool) -> None:
     token_ids = encoded(server, text + "<|endoftext|>.<|im_end|>")
     request = {"completion_request": {**REQUEST, "logprobs": 1, "skip_special_tokens": skip_special}}
     body = {"generate_responses": [response(choice(token_ids, logprobs=logprobs(token_ids)))], **request}
@@ -149,7 +149,7 @@ def test_every_chunking_is_the_whole_text(server: Server, text: str, sizes: list
         assert [entry for part in told for entry in part[name]] == answer["logprobs"][name]
 
 
-def test_a_chunk_and_its_state(server: Server) -> None:
+def test_a_chunk_and_its_state(server: ServedModel) -> None:
     body = {
         "stream": True,
         "generate_chunk": response(choice(encoded(server, "Hi"), None), prompt_token_ids=[4]),
@@ -182,6 +182,6 @@ def test_a_chunk_and_its_state(server: Server) -> None:
     ],
     ids=["stop", "prompt", "choices", "chunk", "state"],
 )
-def test_chunks_that_cannot_be_read_are_refused(server: Server, changes: dict[str, Any], message: str) -> None:
+def test_chunks_that_cannot_be_read_are_refused(server: ServedModel, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(BadRequest, match=message):
         derender_completion({"stream": True, "generate_chunk": response(choice([1], None)), **changes}, server)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from renderlayer.bundle import Vocabulary
-from renderlayer.derender.detokenize import HELD_PIECES, Detokenizer
+from renderlayer.derender.core.detokenize import HELD_PIECES, Detokenizer
 from renderlayer.errors import BadRequest
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.engine import PROMPT, encoded
 from tests.parsers.hostility import seconds
 
@@ -49,7 +49,7 @@ class Window:
     metaspace=st.booleans(),
 )
 def test_any_tokens_read_as_the_wire_states(
-    server: Server, metaspace_server: Server, token_ids: list[int], prompt: list[int], metaspace: bool
+    server: ServedModel, metaspace_server: ServedModel, token_ids: list[int], prompt: list[int], metaspace: bool
 ) -> None:
     vocabulary = (metaspace_server if metaspace else server).model.vocabulary
     detokenizer, window = Detokenizer.after_prompt(vocabulary, False, prompt), Window(vocabulary, prompt)
@@ -61,7 +61,7 @@ def test_any_tokens_read_as_the_wire_states(
 
 @settings(deadline=None, max_examples=100)
 @given(text=TEXTS, cuts=st.lists(st.integers(1, 9), max_size=9))
-def test_a_window_that_travels_loses_nothing(server: Server, text: str, cuts: list[int]) -> None:
+def test_a_window_that_travels_loses_nothing(server: ServedModel, text: str, cuts: list[int]) -> None:
     vocabulary = server.model.vocabulary
     token_ids = encoded(server, text)
     detokenizer = Detokenizer.after_prompt(vocabulary, False, encoded(server, PROMPT))
@@ -75,7 +75,7 @@ def test_a_window_that_travels_loses_nothing(server: Server, text: str, cuts: li
     assert said == text
 
 
-def test_a_character_of_several_tokens_appears_whole(server: Server) -> None:
+def test_a_character_of_several_tokens_appears_whole(server: ServedModel) -> None:
     detokenizer = Detokenizer.after_prompt(server.model.vocabulary, True, encoded(server, PROMPT))
     smile = [server.model.vocabulary.id_of(character) for character in "ðŁĺĤ"]  # the bytes of 😂, one a token
     assert None not in smile
@@ -83,7 +83,7 @@ def test_a_character_of_several_tokens_appears_whole(server: Server) -> None:
     assert [detokenizer.push(token_id) for token_id in smile if token_id is not None] == ["", "", "", "😂"]
 
 
-def test_special_tokens_are_left_out_only_when_asked(server: Server) -> None:
+def test_special_tokens_are_left_out_only_when_asked(server: ServedModel) -> None:
     token_ids = encoded(server, "Hello<|endoftext|> world")
 
     def said(skip_special: bool) -> str:
@@ -94,7 +94,7 @@ def test_special_tokens_are_left_out_only_when_asked(server: Server) -> None:
     assert said(False) == "Hello<|endoftext|> world"
 
 
-def test_the_first_word_keeps_its_space_after_a_prompt(metaspace_server: Server) -> None:
+def test_the_first_word_keeps_its_space_after_a_prompt(metaspace_server: ServedModel) -> None:
     vocabulary = metaspace_server.model.vocabulary
     hello, again = vocabulary.id_of("▁Hello"), vocabulary.id_of("▁again")
     assert hello is not None and again is not None
@@ -104,14 +104,14 @@ def test_the_first_word_keeps_its_space_after_a_prompt(metaspace_server: Server)
 
 
 @pytest.mark.parametrize("token_id", [-1, 10**6, 10**30])
-def test_ids_outside_the_vocabulary_say_nothing(server: Server, token_id: int) -> None:
+def test_ids_outside_the_vocabulary_say_nothing(server: ServedModel, token_id: int) -> None:
     detokenizer = Detokenizer.after_prompt(server.model.vocabulary, False, [token_id])
     (exclamation,) = encoded(server, "!")
 
     assert [detokenizer.push(token_id), detokenizer.push(exclamation), detokenizer.push(token_id)] == ["", "!", ""]
 
 
-def test_broken_bytes_do_not_pile_up(server: Server) -> None:
+def test_broken_bytes_do_not_pile_up(server: ServedModel) -> None:
     vocabulary = server.model.vocabulary
     broken = vocabulary.id_of("ÿ")  # the byte 0xFF, which no character has
     assert broken is not None
@@ -127,7 +127,7 @@ def test_broken_bytes_do_not_pile_up(server: Server) -> None:
     [(["a"] * 1025, "large"), (["a" * 70_000], "large"), (["\ud800"], "surrogate")],
     ids=["pieces", "characters", "surrogate"],
 )
-def test_windows_that_nobody_made_are_refused(server: Server, window: list[str], why: str) -> None:
+def test_windows_that_nobody_made_are_refused(server: ServedModel, window: list[str], why: str) -> None:
     with pytest.raises(BadRequest, match=why):
         Detokenizer(server.model.vocabulary, False, window)
 
@@ -140,7 +140,7 @@ def test_windows_that_nobody_made_are_refused(server: Server, window: list[str],
     token_ids=st.lists(st.integers(0, 720), max_size=8),
 )
 def test_windows_that_contradict_themselves_do_no_harm(
-    server: Server, window: list[str], prefix: int, read: int, token_ids: list[int]
+    server: ServedModel, window: list[str], prefix: int, read: int, token_ids: list[int]
 ) -> None:
     detokenizer = Detokenizer(server.model.vocabulary, True, window, prefix, read)
     said = [detokenizer.push(token_id) for token_id in token_ids]
@@ -150,7 +150,7 @@ def test_windows_that_contradict_themselves_do_no_harm(
 
 
 @pytest.mark.parametrize("piece", ["ÿ", "a"], ids=["broken", "letters"])
-def test_time_grows_with_the_tokens(server: Server, piece: str) -> None:
+def test_time_grows_with_the_tokens(server: ServedModel, piece: str) -> None:
     token_id = server.model.vocabulary.id_of(piece)
     assert token_id is not None
 

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from renderlayer.derender import derender_chat, derender_completion, stream_chat
-from renderlayer.derender.state import Resume, seal, unseal
+from renderlayer.derender.core.state import Resume, decode_stream_state, encode_stream_state
 from renderlayer.errors import BadRequest, RenderLayerError
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.engine import PROMPT, Json, choice, encoded, logprobs, response
 
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
@@ -24,7 +24,7 @@ ODD: st.SearchStrategy[Any] = st.sampled_from(
 )
 
 
-def bodies(server: Server) -> list[Json]:
+def bodies(server: ServedModel) -> list[Json]:
     """Bodies that are answered, each with about every field that there is."""
     token_ids = encoded(server, '<think>a</think>b<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>')
     told = choice(token_ids, logprobs=logprobs(token_ids, 2), stop_reason=None)
@@ -74,7 +74,9 @@ def spoilt(value: Any, data: st.DataObject) -> Any:
 
 @settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), times=st.integers(1, 3))
-def test_any_body_gets_an_answer_or_a_refusal(server: Server, parsed_server: Server, data: Any, times: int) -> None:
+def test_any_body_gets_an_answer_or_a_refusal(
+    server: ServedModel, parsed_server: ServedModel, data: Any, times: int
+) -> None:
     at = data.draw(st.integers(0, 3))
     body: Any = bodies(server)[at]
     for _ in range(times):
@@ -91,7 +93,7 @@ def test_any_body_gets_an_answer_or_a_refusal(server: Server, parsed_server: Ser
 
 @settings(deadline=None, max_examples=80)
 @given(data=st.data())
-def test_any_event_of_a_stream_gets_an_answer_or_a_refusal(parsed_server: Server, data: Any) -> None:
+def test_any_event_of_a_stream_gets_an_answer_or_a_refusal(parsed_server: ServedModel, data: Any) -> None:
     body = bodies(parsed_server)[1]
     opening = {"chat_request": REQUEST, "prompt_token_ids": body["prompt_token_ids"]}
     stream = spoilt([opening, body["generate_chunk"], body["generate_chunk"]], data)
@@ -103,15 +105,15 @@ def test_any_event_of_a_stream_gets_an_answer_or_a_refusal(parsed_server: Server
 
 @settings(deadline=None, max_examples=100)
 @given(data=st.data(), times=st.integers(1, 3))
-def test_a_state_made_by_hand_is_answered_or_refused(parsed_server: Server, data: Any, times: int) -> None:
+def test_a_state_made_by_hand_is_answered_or_refused(parsed_server: ServedModel, data: Any, times: int) -> None:
     """Whoever reads the source can make a string with a good digest."""
     first = {**bodies(parsed_server)[1], "stream_state": None}
     carried = derender_chat(first, parsed_server)["stream_state"]["resume"]
-    inside = unseal(carried, "chat", parsed_server).model_dump()
+    inside = decode_stream_state(carried, "chat", parsed_server).model_dump()
     for _ in range(times):
         inside = spoilt(inside, data)
     try:
-        forged = seal(Resume.model_validate(inside).model_dump(), "chat", parsed_server)
+        forged = encode_stream_state(Resume.model_validate(inside).model_dump(), "chat", parsed_server)
     except ValueError:
         return
     body = {"stream": True, "generate_chunk": response(choice([1, 2])), "stream_state": {"resume": forged}}
@@ -126,7 +128,7 @@ def test_a_state_made_by_hand_is_answered_or_refused(parsed_server: Server, data
     ["", "1.", "2.AAAA", "1." + "A" * 16_382, "1.é", "1.AAA=", "x" * 20_000],
     ids=["empty", "bare", "version", "zeros", "letters", "padded", "long"],
 )
-def test_strings_that_are_no_state_are_refused(parsed_server: Server, resume: str) -> None:
+def test_strings_that_are_no_state_are_refused(parsed_server: ServedModel, resume: str) -> None:
     body = {"stream": True, "generate_chunk": response(choice([1])), "stream_state": {"resume": resume}}
 
     with pytest.raises(RenderLayerError) as refusal:
@@ -134,9 +136,9 @@ def test_strings_that_are_no_state_are_refused(parsed_server: Server, resume: st
     assert refusal.value.status == 400
 
 
-def test_a_state_that_swells_is_refused(parsed_server: Server) -> None:
-    bomb = seal({"parser": {"a": "0" * (4 << 20)}}, "chat", parsed_server)
+def test_a_state_that_swells_is_refused(parsed_server: ServedModel) -> None:
+    bomb = encode_stream_state({"parser": {"a": "0" * (4 << 20)}}, "chat", parsed_server)
     assert len(bomb) < 16_384
 
     with pytest.raises(BadRequest, match="malformed"):
-        unseal(bomb, "chat", parsed_server)
+        decode_stream_state(bomb, "chat", parsed_server)

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from renderlayer.derender.messages_answer import derender_messages, stream_messages
+from renderlayer.derender.events.messages_answer import derender_messages, stream_messages
 from renderlayer.errors import BadRequest, NotFound, RenderLayerError, ValidationFailed
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.engine import PROMPT, Json, choice, encoded, response
 from tests.derender.telling import ANSWER, MESSAGES, chunked, cut, whole
 
 SIZES = st.lists(st.integers(1, 12), max_size=80)
 
 
-def answer(server: Server, text: str, finish_reason: str = "stop", **body: Any) -> Json:
+def answer(server: ServedModel, text: str, finish_reason: str = "stop", **body: Any) -> Json:
     return whole(derender_messages, server, text, finish_reason, **{"messages_request": MESSAGES, **body})
 
 
-def streamed(server: Server, stream: list[Json], request: Json = MESSAGES) -> list[Json]:
+def streamed(server: ServedModel, stream: list[Json], request: Json = MESSAGES) -> list[Json]:
     preamble = {"messages_request": request, "prompt_token_ids": encoded(server, PROMPT)}
     return list(stream_messages([preamble, *stream], server))
 
@@ -48,7 +48,7 @@ def put_together(told: list[Json]) -> Json:
     return message
 
 
-def test_a_whole_answer(parsed_server: Server) -> None:
+def test_a_whole_answer(parsed_server: ServedModel) -> None:
     told = answer(parsed_server, ANSWER)
     thinking, text, first, second = told["content"]
 
@@ -72,7 +72,7 @@ def test_a_whole_answer(parsed_server: Server) -> None:
     ],
 )
 def test_why_it_stopped(
-    server: Server, finish_reason: str, stop_reason: Any, stops: list[str], expected: tuple[Any, Any], text: str
+    server: ServedModel, finish_reason: str, stop_reason: Any, stops: list[str], expected: tuple[Any, Any], text: str
 ) -> None:
     request = {**MESSAGES, "stop_sequences": stops}
     extra = {"stop_reason": stop_reason}
@@ -84,7 +84,7 @@ def test_why_it_stopped(
     assert put_together(streamed(server, stream, request)) == told
 
 
-def test_cached_tokens_are_no_input_tokens(server: Server) -> None:
+def test_cached_tokens_are_no_input_tokens(server: ServedModel) -> None:
     usage = {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}}
     generated = response(choice(encoded(server, "Hi")), usage=usage)
     told = derender_messages({"generate_response": generated, "messages_request": MESSAGES}, server)
@@ -107,7 +107,7 @@ def test_cached_tokens_are_no_input_tokens(server: Server) -> None:
         ('{"city": "Paris"}', {"city": "Paris"}),
     ],
 )
-def test_cut_off_arguments_are_closed(parsed_server: Server, arguments: str, expected: Json) -> None:
+def test_cut_off_arguments_are_closed(parsed_server: ServedModel, arguments: str, expected: Json) -> None:
     text = f'<tool_call>\n{{"name": "get_weather", "arguments": {arguments}'
     told = answer(parsed_server, text, "length")
 
@@ -115,7 +115,7 @@ def test_cut_off_arguments_are_closed(parsed_server: Server, arguments: str, exp
     assert told["stop_reason"] == "max_tokens"
 
 
-def test_thinking_is_counted(parsed_server: Server) -> None:
+def test_thinking_is_counted(parsed_server: ServedModel) -> None:
     details = answer(parsed_server, "<think>a b</think>c")["usage"]["output_tokens_details"]
 
     assert details == {"thinking_tokens": len(encoded(parsed_server, "<think>a b"))}
@@ -123,7 +123,7 @@ def test_thinking_is_counted(parsed_server: Server) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(sizes=SIZES, text=st.sampled_from([ANSWER, " \n ", "plain text", "<think>cut", "<think></think>\n\nHi", ""]))
-def test_chunks_streams_and_whole_answers_agree(parsed_server: Server, sizes: list[int], text: str) -> None:
+def test_chunks_streams_and_whole_answers_agree(parsed_server: ServedModel, sizes: list[int], text: str) -> None:
     text = text or "<|im_end|>"
     stream = cut(parsed_server, text, sizes)
     told, states = chunked(derender_messages, parsed_server, stream, {"messages_request": MESSAGES})
@@ -133,7 +133,7 @@ def test_chunks_streams_and_whole_answers_agree(parsed_server: Server, sizes: li
     assert all(list(state) == ["resume"] and len(state["resume"]) < 1500 for state in states)
 
 
-def test_stop_sequences_are_held_back_across_calls(server: Server) -> None:
+def test_stop_sequences_are_held_back_across_calls(server: ServedModel) -> None:
     request = {**MESSAGES, "stop_sequences": ["\n\nHuman:"]}
     stream = cut(server, "one two\n\nHuman:", [1] * 30, stop_reason="\n\nHuman:")
     told, _ = chunked(derender_messages, server, stream, {"messages_request": request})
@@ -143,7 +143,7 @@ def test_stop_sequences_are_held_back_across_calls(server: Server) -> None:
     assert (message["stop_reason"], message["stop_sequence"]) == ("stop_sequence", "\n\nHuman:")
 
 
-def test_the_events_of_a_short_answer(server: Server) -> None:
+def test_the_events_of_a_short_answer(server: ServedModel) -> None:
     told = streamed(server, cut(server, "Hi", []))
 
     assert [event["event"] for event in told] == [
@@ -158,7 +158,7 @@ def test_the_events_of_a_short_answer(server: Server) -> None:
 
 
 @pytest.mark.parametrize(("code", "kind"), [(503, "overloaded_error"), (404, "not_found_error"), (None, "api_error")])
-def test_errors_of_the_engine_are_told_as_the_api_tells_them(server: Server, code: int | None, kind: str) -> None:
+def test_errors_of_the_engine_are_told_as_the_api_tells_them(server: ServedModel, code: int | None, kind: str) -> None:
     first = cut(server, "Hello there", [1])[:1]
     failed = streamed(server, [*first, {"error": {"message": "no", "code": code}}])[-1]
 
@@ -181,6 +181,6 @@ def test_errors_of_the_engine_are_told_as_the_api_tells_them(server: Server, cod
         ({"stream": True, "generate_chunk": response(), "stream_state": {"resume": "1.AAAA"}}, BadRequest),
     ],
 )
-def test_refusals(server: Server, body: Json, error: type[RenderLayerError]) -> None:
+def test_refusals(server: ServedModel, body: Json, error: type[RenderLayerError]) -> None:
     with pytest.raises(error):
         derender_messages({"generate_response": response(choice([1])), "messages_request": MESSAGES, **body}, server)

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from anthropic.types import Message, TextBlock, ThinkingBlock, ToolUseBlock
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.pipeline import Pipeline
 from tests.derender.telling import ANSWER, MESSAGES
 
@@ -27,7 +27,7 @@ def asked(text: str) -> dict[str, Any]:
     return {"model": "small", "max_tokens": 500, "messages": [{"role": "user", "content": text}]}
 
 
-def test_a_message_and_the_next_turn(parsed_server: Server) -> None:
+def test_a_message_and_the_next_turn(parsed_server: ServedModel) -> None:
     pipeline = Pipeline(parsed_server, ANSWER)
 
     async def talk() -> tuple[Message, Message]:
@@ -57,7 +57,7 @@ def test_a_message_and_the_next_turn(parsed_server: Server) -> None:
 
 
 @FORMS
-def test_the_stream_helper(parsed_server: Server, by_chunk: bool) -> None:
+def test_the_stream_helper(parsed_server: ServedModel, by_chunk: bool) -> None:
     async def talk() -> tuple[list[str], Message, Message]:
         one = client(Pipeline(parsed_server, ANSWER, [3] * 100, by_chunk))
         async with one.messages.stream(**asked("Weather?"), tools=TOOLS) as stream:
@@ -79,7 +79,7 @@ def test_the_stream_helper(parsed_server: Server, by_chunk: bool) -> None:
 
 
 @FORMS
-def test_a_stop_sequence(server: Server, by_chunk: bool) -> None:
+def test_a_stop_sequence(server: ServedModel, by_chunk: bool) -> None:
     async def talk() -> Message:
         one = client(Pipeline(server, "one two\n\nHuman:", [1] * 30, by_chunk, stop_reason="\n\nHuman:"))
         async with one.messages.stream(**asked("Hi"), stop_sequences=["\n\nHuman:"]) as stream:
@@ -92,7 +92,7 @@ def test_a_stop_sequence(server: Server, by_chunk: bool) -> None:
     assert final.content[0].text == "one two"
 
 
-def test_a_stream_that_the_engine_breaks_off_is_an_error(server: Server) -> None:
+def test_a_stream_that_the_engine_breaks_off_is_an_error(server: ServedModel) -> None:
     async def talk() -> None:
         pipeline = Pipeline(server, "one two", [1] * 30, finish_reason=None)
         async with client(pipeline).messages.stream(**asked("Hi")) as stream:

@@ -13,14 +13,14 @@ import pytest
 
 from renderlayer.derender import derender_chat, derender_completion
 from renderlayer.errors import RenderLayerError
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 
 
 class InProcess:
     """What the comparison takes for an HTTP client."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServedModel) -> None:
         self.server = server
 
     def json(self, path: str, body: Any) -> tuple[int, Any]:
@@ -35,8 +35,8 @@ class InProcess:
 
 
 @pytest.fixture(scope="module")
-def qwen3(shared: Path) -> Server:
-    return Server.open(Settings(model=str(shared / "models" / "tiny-qwen3"), served_model_name=["tiny-qwen3"]))
+def qwen3(shared: Path) -> ServedModel:
+    return ServedModel.open(Settings(model=str(shared / "models" / "tiny-qwen3"), served_model_name=["tiny-qwen3"]))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,9 @@ def parity(shared: Path) -> ModuleType:
     return module
 
 
-def test_calls_without_parsers_answer_as_the_reference_did(shared: Path, parity: ModuleType, qwen3: Server) -> None:
+def test_calls_without_parsers_answer_as_the_reference_did(
+    shared: Path, parity: ModuleType, qwen3: ServedModel
+) -> None:
     client, failures, count = InProcess(qwen3), [], 0
     with gzip.open(shared / "corpus" / "tiny-qwen3.jsonl.gz", "rt", encoding="utf-8", errors="surrogatepass") as lines:
         for case in map(json.loads, lines):
@@ -62,7 +64,7 @@ def test_calls_without_parsers_answer_as_the_reference_did(shared: Path, parity:
     assert count > 40
 
 
-def test_a_character_of_three_bytes_in_three_tokens(qwen3: Server) -> None:
+def test_a_character_of_three_bytes_in_three_tokens(qwen3: ServedModel) -> None:
     state, said = None, []
     for token_id in (8508, 43720, 50292):
         event = {"request_id": "r", "choices": [{"index": 0, "token_ids": [token_id], "finish_reason": None}]}

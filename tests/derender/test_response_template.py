@@ -8,10 +8,10 @@ import pytest
 
 from renderlayer.derender import derender_chat
 from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.derender.client import put_together, replayed
 from tests.derender.engine import choice, encoded, events, response, split
 from tests.models import SPECIAL_TOKENS, make_model_folder, open_server
@@ -30,7 +30,7 @@ REQUEST = {"messages": [{"role": "user", "content": "Weather?"}], "tools": [WEAT
 
 
 @pytest.fixture(scope="module", params=["hf", "beam"])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Server:
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ServedModel:
     markers = ("<|assistant|>", "<|thought|>", "<|say|>", "<|do|>", "<|end|>")
     folder = make_model_folder(
         tmp_path_factory.mktemp("models") / "templated", template=CHAT, special_tokens=(*SPECIAL_TOKENS, *markers)
@@ -41,7 +41,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 500])
-def test_every_chunking_is_the_whole_answer(server: Server, size: int) -> None:
+def test_every_chunking_is_the_whole_answer(server: ServedModel, size: int) -> None:
     prompt = render_chat(parse(ChatCompletionRequest, REQUEST), server)["token_ids"]
     frame = {"chat_request": REQUEST, "prompt_token_ids": prompt}
     ids = encoded(server, ANSWER)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from renderlayer.derender.responses import derender_responses, stream_responses
+from renderlayer.derender.events.responses import derender_responses, stream_responses
 from renderlayer.errors import BadRequest, NotFound, RenderLayerError, ValidationFailed
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.engine import PROMPT, Json, choice, encoded, events, logprobs, response
 from tests.derender.telling import ANSWER, RESPONSES, chunked, cut, whole
 
@@ -28,11 +28,11 @@ SHELL = '<tool_call>\n{"name": "shell", "arguments": {"input": "ls \\"a\\""}}\n<
 FIND = '<tool_call>\n{"name": "crm__find", "arguments": {"q": 1}}\n</tool_call>'
 
 
-def answer(server: Server, text: str, finish_reason: str = "stop", **body: Any) -> Json:
+def answer(server: ServedModel, text: str, finish_reason: str = "stop", **body: Any) -> Json:
     return whole(derender_responses, server, text, finish_reason, **{"responses_request": RESPONSES, **body})
 
 
-def streamed(server: Server, stream: list[Json], request: Json = RESPONSES) -> list[Json]:
+def streamed(server: ServedModel, stream: list[Json], request: Json = RESPONSES) -> list[Json]:
     preamble = {"responses_request": request, "prompt_token_ids": encoded(server, PROMPT)}
     return list(stream_responses([preamble, *stream], server))
 
@@ -44,7 +44,7 @@ def timeless(value: Any) -> Any:
     )
 
 
-def test_a_whole_answer(parsed_server: Server) -> None:
+def test_a_whole_answer(parsed_server: ServedModel) -> None:
     told = answer(parsed_server, ANSWER)
     thinking, message, first, second = told["output"]
 
@@ -57,7 +57,7 @@ def test_a_whole_answer(parsed_server: Server) -> None:
     assert len({item["id"] for item in told["output"]} | {first["call_id"], second["call_id"]}) == 6
 
 
-def test_usage_counts_reasoning_and_cache(parsed_server: Server) -> None:
+def test_usage_counts_reasoning_and_cache(parsed_server: ServedModel) -> None:
     ids = encoded(parsed_server, ANSWER)
     details = {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 5}}
     generated = response(choice(ids), usage=details)
@@ -73,7 +73,7 @@ def test_usage_counts_reasoning_and_cache(parsed_server: Server) -> None:
     }
 
 
-def test_the_request_is_echoed(server: Server) -> None:
+def test_the_request_is_echoed(server: ServedModel) -> None:
     request = {
         **RESPONSES,
         "instructions": "Be terse.",
@@ -98,7 +98,7 @@ def test_the_request_is_echoed(server: Server) -> None:
         ("error", "failed", None, "incomplete"),
     ],
 )
-def test_how_it_ended(server: Server, finish_reason: str, status: str, details: Any, item: str) -> None:
+def test_how_it_ended(server: ServedModel, finish_reason: str, status: str, details: Any, item: str) -> None:
     told = answer(server, "Hello there", finish_reason)
     last = streamed(server, cut(server, "Hello there", [1], finish_reason))[-1]
 
@@ -108,7 +108,7 @@ def test_how_it_ended(server: Server, finish_reason: str, status: str, details: 
     assert last["event"] == f"response.{status}"
 
 
-def test_custom_tools_and_namespaces_come_back_as_they_were_declared(parsed_server: Server) -> None:
+def test_custom_tools_and_namespaces_come_back_as_they_were_declared(parsed_server: ServedModel) -> None:
     told = answer(parsed_server, SHELL + FIND, responses_request=GROUPED)
     shell, find = told["output"]
 
@@ -118,13 +118,13 @@ def test_custom_tools_and_namespaces_come_back_as_they_were_declared(parsed_serv
     assert {"response.custom_tool_call_input.delta", "response.custom_tool_call_input.done"} <= names
 
 
-def test_one_call_where_parallel_calls_are_off(parsed_server: Server) -> None:
+def test_one_call_where_parallel_calls_are_off(parsed_server: ServedModel) -> None:
     told = answer(parsed_server, ANSWER, responses_request={**RESPONSES, "parallel_tool_calls": False})
 
     assert [item["type"] for item in told["output"]] == ["reasoning", "message", "function_call"]
 
 
-def test_logprobs_are_those_of_the_text(parsed_server: Server) -> None:
+def test_logprobs_are_those_of_the_text(parsed_server: ServedModel) -> None:
     text = "<think>a</think>Hello world"
     ids = encoded(parsed_server, text + "<|im_end|>")
     request = {**RESPONSES, **LOGPROBS}
@@ -141,7 +141,7 @@ def test_logprobs_are_those_of_the_text(parsed_server: Server) -> None:
     assert streamed(parsed_server, stream, request)[-1]["data"]["response"]["output"][1]["content"][0]["logprobs"] == []
 
 
-def test_the_order_of_events(parsed_server: Server) -> None:
+def test_the_order_of_events(parsed_server: ServedModel) -> None:
     text = '<think>a</think>Hi<tool_call>\n{"name": "get_weather", "arguments": {}}\n</tool_call>'
     told = streamed(parsed_server, cut(parsed_server, text, []))
 
@@ -174,7 +174,7 @@ def test_the_order_of_events(parsed_server: Server) -> None:
 @given(
     sizes=SIZES, text=st.sampled_from([ANSWER, "  \n", "plain text", "<think>cut", ANSWER[:-40], SHELL + FIND + "ok"])
 )
-def test_chunks_streams_and_whole_answers_agree(parsed_server: Server, sizes: list[int], text: str) -> None:
+def test_chunks_streams_and_whole_answers_agree(parsed_server: ServedModel, sizes: list[int], text: str) -> None:
     request = {**GROUPED, **LOGPROBS, "tools": [*RESPONSES["tools"], *GROUPED["tools"]]}
     stream = []
     for event in cut(parsed_server, text, sizes):
@@ -193,7 +193,7 @@ def test_chunks_streams_and_whole_answers_agree(parsed_server: Server, sizes: li
         assert said == item.get("arguments", item.get("input", "".join(p["text"] for p in item.get("content", ()))))
 
 
-def test_the_state_is_small_where_closing_events_need_not_repeat(parsed_server: Server) -> None:
+def test_the_state_is_small_where_closing_events_need_not_repeat(parsed_server: ServedModel) -> None:
     text = "<think>" + "word " * 400 + "</think>" + "word " * 400
     stream = cut(parsed_server, text, [4] * 1000)
     told, states = chunked(derender_responses, parsed_server, stream, responses_request=RESPONSES, repeat_output=False)
@@ -204,7 +204,7 @@ def test_the_state_is_small_where_closing_events_need_not_repeat(parsed_server: 
     assert told[-1]["data"]["response"]["output"] is None
 
 
-def test_stop_strings_are_held_back_across_calls(server: Server) -> None:
+def test_stop_strings_are_held_back_across_calls(server: ServedModel) -> None:
     request = {**RESPONSES, "stop": ["END"]}
     stream = cut(server, "one two END", [1] * 20, stop_reason="END")
     told, _ = chunked(derender_responses, server, stream, responses_request=request)
@@ -212,14 +212,14 @@ def test_stop_strings_are_held_back_across_calls(server: Server) -> None:
     assert told[-1]["data"]["response"]["output"][0]["content"][0]["text"] == "one two "
 
 
-def test_after_the_end_nothing_more_is_told(server: Server) -> None:
+def test_after_the_end_nothing_more_is_told(server: ServedModel) -> None:
     tail = response(usage={"prompt_tokens": 3, "completion_tokens": 1})
     told, _ = chunked(derender_responses, server, [*cut(server, "Hi", []), tail], responses_request=RESPONSES)
 
     assert told[-1]["event"] == "response.completed"
 
 
-def test_errors_of_the_engine_are_told_as_the_api_tells_them(server: Server) -> None:
+def test_errors_of_the_engine_are_told_as_the_api_tells_them(server: ServedModel) -> None:
     first = cut(server, "Hello there", [1])[:1]
     failed = streamed(server, [*first, {"error": {"message": "out of memory", "code": 503, "type": "x"}}])[-1]
     ended = streamed(server, first)[-1]
@@ -243,7 +243,7 @@ def test_errors_of_the_engine_are_told_as_the_api_tells_them(server: Server) -> 
         ({"stream": True}, ValidationFailed, "body.generate_chunk"),
     ],
 )
-def test_refusals(server: Server, body: Json, error: type[RenderLayerError], param: str | None) -> None:
+def test_refusals(server: ServedModel, body: Json, error: type[RenderLayerError], param: str | None) -> None:
     call = {"generate_response": response(choice([1])), "responses_request": RESPONSES, **body}
     with pytest.raises(error) as caught:
         derender_responses(call, server)
@@ -251,7 +251,7 @@ def test_refusals(server: Server, body: Json, error: type[RenderLayerError], par
     assert caught.value.param == param
 
 
-def test_a_stream_that_is_parsed_needs_its_prompt(parsed_server: Server) -> None:
+def test_a_stream_that_is_parsed_needs_its_prompt(parsed_server: ServedModel) -> None:
     event = next(events([[1]]))
     with pytest.raises(BadRequest, match="prompt_token_ids is required"):
         derender_responses({"stream": True, "generate_chunk": event, "responses_request": RESPONSES}, parsed_server)
@@ -272,7 +272,7 @@ def test_a_stream_that_is_parsed_needs_its_prompt(parsed_server: Server) -> None
         [{"id": "x", "type": "function_call", "call_id": "c", "name": "f"}],
     ],
 )
-def test_a_state_that_was_tampered_with_is_refused(server: Server, output: list[Json]) -> None:
+def test_a_state_that_was_tampered_with_is_refused(server: ServedModel, output: list[Json]) -> None:
     first, second = cut(server, "Hello there", [1])
     _, states = chunked(derender_responses, server, [first], responses_request=RESPONSES)
     body = {"stream": True, "generate_chunk": second, "responses_request": RESPONSES}

@@ -12,7 +12,7 @@ import pytest
 from openai.types.responses import Response, ResponseFunctionToolCall
 from pydantic import BaseModel
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.pipeline import Pipeline
 from tests.derender.telling import ANSWER, RESPONSES
 
@@ -30,7 +30,7 @@ def client(pipeline: Pipeline) -> openai.AsyncOpenAI:
     return openai.AsyncOpenAI(base_url="http://pipeline/v1", api_key="key", http_client=http, max_retries=0)
 
 
-def test_a_response_and_the_next_turn(parsed_server: Server) -> None:
+def test_a_response_and_the_next_turn(parsed_server: ServedModel) -> None:
     pipeline = Pipeline(parsed_server, ANSWER)
 
     async def talk() -> tuple[Response, Response]:
@@ -56,7 +56,7 @@ def test_a_response_and_the_next_turn(parsed_server: Server) -> None:
 
 
 @FORMS
-def test_the_stream_helper(parsed_server: Server, by_chunk: bool) -> None:
+def test_the_stream_helper(parsed_server: ServedModel, by_chunk: bool) -> None:
     async def talk() -> tuple[list[Any], Any]:
         pipeline = Pipeline(parsed_server, ANSWER, [3] * 100, by_chunk)
         async with client(pipeline).responses.stream(model="small", input="Weather?", tools=[TOOL]) as stream:
@@ -73,7 +73,7 @@ def test_the_stream_helper(parsed_server: Server, by_chunk: bool) -> None:
 
 
 @FORMS
-def test_structured_output_is_parsed(server: Server, by_chunk: bool) -> None:
+def test_structured_output_is_parsed(server: ServedModel, by_chunk: bool) -> None:
     async def talk() -> tuple[Any, Any]:
         one = client(Pipeline(server, '{"x": 1, "y": 2}', [2] * 20, by_chunk))
         whole = await one.responses.parse(model="small", input="A point", text_format=Point)
@@ -86,7 +86,7 @@ def test_structured_output_is_parsed(server: Server, by_chunk: bool) -> None:
 
 
 @FORMS
-def test_a_response_that_is_cut_off(server: Server, by_chunk: bool) -> None:
+def test_a_response_that_is_cut_off(server: ServedModel, by_chunk: bool) -> None:
     async def talk() -> tuple[Response, list[Any]]:
         one = client(Pipeline(server, "Hello there", [1] * 9, by_chunk, finish_reason="length"))
         whole = await one.responses.create(model="small", input="Hi")
@@ -101,7 +101,7 @@ def test_a_response_that_is_cut_off(server: Server, by_chunk: bool) -> None:
     assert json.loads(told[-1].response.model_dump_json())["output"][0]["status"] == "incomplete"
 
 
-def test_our_errors_are_the_clients(server: Server) -> None:
+def test_our_errors_are_the_clients(server: ServedModel) -> None:
     async def talk() -> None:
         await client(Pipeline(server, "Hi")).responses.create(model="small", input="Hi", previous_response_id="resp_1")
 

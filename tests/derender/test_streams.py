@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from renderlayer.derender import ChatStream, derender_chat, sse, stream_chat, stream_completion
+from renderlayer.derender import ChatStream, derender_chat, stream_chat, stream_completion
+from renderlayer.derender.core import sse
 from renderlayer.errors import BadRequest, ValidationFailed
-from renderlayer.render.server import Server
-from renderlayer.wire._base import parse
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.derender.client import put_together
 from tests.derender.engine import PROMPT, Json, choice, encoded, events, response, split
 
@@ -23,7 +24,7 @@ ANSWER = '<think>Hm.</think>Yes 😂.<tool_call>\n{"name": "get_weather", "argum
 USAGE = {"prompt_tokens": 4, "completion_tokens": 9, "total_tokens": 13}
 
 
-def opened(server: Server, request: Json = REQUEST) -> Json:
+def opened(server: ServedModel, request: Json = REQUEST) -> Json:
     """The event that may stand before a stream."""
     return {"chat_request": request, "prompt_token_ids": encoded(server, PROMPT), "model": "small"}
 
@@ -40,7 +41,7 @@ def woven(*streams: Iterator[Json]) -> Iterator[Json]:
                 yield event
 
 
-def test_several_sequences_and_the_usage(parsed_server: Server) -> None:
+def test_several_sequences_and_the_usage(parsed_server: ServedModel) -> None:
     token_ids = encoded(parsed_server, ANSWER)
     short = encoded(parsed_server, "<think></think>No.")
     stream = woven(events(split(token_ids, [1] * 99)), events(split(short, [2] * 99), "length", index=1))
@@ -67,7 +68,7 @@ def test_several_sequences_and_the_usage(parsed_server: Server) -> None:
     min_tokens=st.integers(0, 9),
 )
 def test_stop_strings_are_held_back(
-    server: Server, parts: list[str], sizes: list[int], include: bool, min_tokens: int
+    server: ServedModel, parts: list[str], sizes: list[int], include: bool, min_tokens: int
 ) -> None:
     token_ids = encoded(server, "".join(parts))
     request = {
@@ -84,7 +85,7 @@ def test_stop_strings_are_held_back(
     assert chunks[-1]["choices"][0]["stop_reason"] == whole["choices"][0]["stop_reason"]
 
 
-def test_completions_of_a_later_prompt(server: Server) -> None:
+def test_completions_of_a_later_prompt(server: ServedModel) -> None:
     token_ids = encoded(server, "Yes, it is.<|im_end|>")
     request = {"completion_request": {"prompt": "x", "stop": "is"}, "prompt_tokens": 3}
     stream = [request, *events(split(token_ids, [1] * 99)), {"choices": [], "usage": USAGE}]
@@ -95,7 +96,7 @@ def test_completions_of_a_later_prompt(server: Server) -> None:
     assert {chunk["object"] for chunk in chunks} == {"text_completion"}
 
 
-def test_the_prompt_may_come_with_the_first_event(parsed_server: Server) -> None:
+def test_the_prompt_may_come_with_the_first_event(parsed_server: ServedModel) -> None:
     opened_thought = encoded(parsed_server, PROMPT + "<think>\n\n</think>\n\n")
     first = response(choice(encoded(parsed_server, "Yes"), None), prompt_token_ids=opened_thought)
     stream = [{"chat_request": REQUEST}, first, *events([encoded(parsed_server, ".")])]
@@ -103,7 +104,7 @@ def test_the_prompt_may_come_with_the_first_event(parsed_server: Server) -> None
     assert put_together(stream_chat(stream, parsed_server))["content"] == "Yes."
 
 
-def test_an_error_of_the_engine_is_told_and_ends_the_stream(server: Server) -> None:
+def test_an_error_of_the_engine_is_told_and_ends_the_stream(server: ServedModel) -> None:
     error = {"error": {"message": "lost", "type": "InternalServerError", "param": None, "code": 500}}
     chunks = list(stream_chat([response(choice([5], None)), error, response(choice([6]))], server))
 
@@ -124,13 +125,13 @@ def test_an_error_of_the_engine_is_told_and_ends_the_stream(server: Server) -> N
     ids=["no request", "no prompt", "no event", "too long", "model", "no object"],
 )
 def test_streams_that_cannot_be_read_are_refused(
-    parsed_server: Server, stream: list[Any], error: type[Exception], message: str
+    parsed_server: ServedModel, stream: list[Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         list(stream_chat(stream, parsed_server))
 
 
-def test_event_by_event(parsed_server: Server) -> None:
+def test_event_by_event(parsed_server: ServedModel) -> None:
     stream = ChatStream(
         parsed_server, parse(ChatCompletionRequest, REQUEST), prompt_token_ids=encoded(parsed_server, PROMPT)
     )

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from infra.generate.options import Options
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.engine.serving import Service, served
 from tests.engine.tiny import TINY, give_weights, load_model
@@ -27,13 +27,13 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny(tiny_folder: Path) -> Server:
+def tiny(tiny_folder: Path) -> ServedModel:
     """The tiny model's bundle, served as `tiny`, without a limit to logprobs."""
     return open_server(tiny_folder, Settings(served_model_name=["tiny", "alias"], max_logprobs=-1))
 
 
 @pytest.fixture(scope="session")
-def service(tiny: Server, tiny_folder: Path) -> Iterator[Service]:
+def service(tiny: ServedModel, tiny_folder: Path) -> Iterator[Service]:
     """The tiny model over HTTP."""
     with served(tiny, load_model(tiny_folder), Options(max_num_seqs=8, enable_trace_replay=True)) as running:
         yield running

@@ -18,7 +18,7 @@ from infra.generate.engine import Engine, Run
 from infra.generate.options import Options
 from infra.generate.sampling import SamplingParams
 from infra.generate.serve import build
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.generate import GenerateRequest
 
 GENERATE = "/inference/v1/generate"
@@ -68,7 +68,7 @@ class Service:
 
 
 @contextmanager
-def served(server: Server, model: PreTrainedModel, options: Options) -> Iterator[Service]:
+def served(server: ServedModel, model: PreTrainedModel, options: Options) -> Iterator[Service]:
     """Serve a model on a free port of the loopback interface."""
     engine = WatchedEngine(server, model, options)
     engine.runs = []

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from infra.generate.options import Options
-from renderlayer.parsers.structural_tags.params import params
-from renderlayer.render.server import Server
+from renderlayer.constraints.structural_tags.params import params
+from renderlayer.served_model import ServedModel
 from tests.engine.serving import Service, served
 from tests.engine.tiny import load_model
 
@@ -97,7 +97,7 @@ def test_constraints_that_are_none(service: Service, constraint: dict[str, Any],
 
 
 @pytest.fixture(scope="module")
-def reasoning(tiny: Server, tiny_folder: Path) -> Iterator[Service]:
+def reasoning(tiny: ServedModel, tiny_folder: Path) -> Iterator[Service]:
     """The same model, with a reasoning parser."""
     server = replace(tiny, settings=replace(tiny.settings, reasoning_parser="deepseek_r1"))
     with served(server, load_model(tiny_folder), Options()) as service:

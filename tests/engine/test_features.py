@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from infra.generate.options import Options
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.engine import vision
 from tests.engine.serving import Service, served
@@ -24,17 +24,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def seeing(folder: Path) -> Server:
+def seeing(folder: Path) -> ServedModel:
     return open_server(folder, Settings(served_model_name=["eyes"]))
 
 
 @pytest.fixture(scope="module")
-def eyes(seeing: Server, folder: Path) -> Iterator[Service]:
+def eyes(seeing: ServedModel, folder: Path) -> Iterator[Service]:
     with served(seeing, load_model(folder), Options()) as service:
         yield service
 
 
-def prompt(server: Server, sizes: list[int]) -> tuple[list[int], list[int]]:
+def prompt(server: ServedModel, sizes: list[int]) -> tuple[list[int], list[int]]:
     """Token ids with a run of placeholders for each image, and where the runs start."""
     added = server.model.vocabulary.added
     ids, offsets = [40, 41], []
@@ -50,7 +50,7 @@ def images() -> list[tuple[torch.Tensor, list[int]]]:
     return [vision.picture(1, 4, 6), vision.picture(2, 8, 4)]
 
 
-def request(server: Server, **changed: Any) -> dict[str, Any]:
+def request(server: ServedModel, **changed: Any) -> dict[str, Any]:
     pictures = images()
     sizes = [len(pixels) // vision.MERGE**2 for pixels, _ in pictures]
     ids, offsets = prompt(server, sizes)
@@ -62,7 +62,7 @@ def request(server: Server, **changed: Any) -> dict[str, Any]:
     }
 
 
-def expected(folder: Path, server: Server) -> list[int]:
+def expected(folder: Path, server: ServedModel) -> list[int]:
     model = load_model(folder)
     model.generation_config.eos_token_id = None
     ids = torch.tensor([request(server)["token_ids"]])
@@ -79,14 +79,14 @@ def expected(folder: Path, server: Server) -> list[int]:
     return tokens
 
 
-def test_tokens_are_those_of_transformers(eyes: Service, folder: Path, seeing: Server) -> None:
+def test_tokens_are_those_of_transformers(eyes: Service, folder: Path, seeing: ServedModel) -> None:
     tokens = eyes.post(**request(seeing)).json()["choices"][0]["token_ids"]
     assert tokens == expected(folder, seeing)
     text_only = eyes.tokens(request(seeing)["token_ids"], max_tokens=10, ignore_eos=True)
     assert tokens != text_only
 
 
-def test_text_beside_images_keeps_its_positions(eyes: Service, folder: Path, seeing: Server) -> None:
+def test_text_beside_images_keeps_its_positions(eyes: Service, folder: Path, seeing: ServedModel) -> None:
     """A text request gives the same before and after the model has seen images."""
     ids = list(range(3, 60))
     model = load_model(folder)
@@ -97,14 +97,14 @@ def test_text_beside_images_keeps_its_positions(eyes: Service, folder: Path, see
     assert eyes.tokens(ids, max_tokens=8, ignore_eos=True) == wanted[0, len(ids) :].tolist()
 
 
-def test_placeholders_are_told_on_request(eyes: Service, seeing: Server) -> None:
+def test_placeholders_are_told_on_request(eyes: Service, seeing: ServedModel) -> None:
     body = request(seeing)
     answer = eyes.post(**body, return_token_ids=True).json()
     assert answer["mm_placeholders"] == body["features"]["mm_placeholders"]
     assert answer["prompt_token_ids"] == body["token_ids"]
 
 
-def test_an_item_seen_lately_may_come_without_its_tensors(eyes: Service, folder: Path, seeing: Server) -> None:
+def test_an_item_seen_lately_may_come_without_its_tensors(eyes: Service, folder: Path, seeing: ServedModel) -> None:
     eyes.post(**request(seeing))
     again = eyes.post(**request(seeing, kwargs_data={"image": [None, None]}))
     assert again.json()["choices"][0]["token_ids"] == expected(folder, seeing)
@@ -113,13 +113,13 @@ def test_an_item_seen_lately_may_come_without_its_tensors(eyes: Service, folder:
 
 
 @pytest.mark.parametrize("damaged", ["!", "gqxw", "AAAA", "gaFhgg=="])
-def test_items_that_cannot_be_read(eyes: Service, seeing: Server, damaged: str) -> None:
+def test_items_that_cannot_be_read(eyes: Service, seeing: ServedModel, damaged: str) -> None:
     response = eyes.post(**request(seeing, kwargs_data={"image": [damaged, damaged]}))
     assert response.status_code == 400
     assert response.json()["error"]["type"] == "BadRequestError"
 
 
-def test_items_that_do_not_fit_the_placeholders(eyes: Service, seeing: Server) -> None:
+def test_items_that_do_not_fit_the_placeholders(eyes: Service, seeing: ServedModel) -> None:
     small = vision.item(*vision.picture(1, 2, 2))
     response = eyes.post(**request(seeing, kwargs_data={"image": [small, small]}))
     assert (response.status_code, response.json()["error"]["param"]) == (400, "features")

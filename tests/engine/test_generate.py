@@ -12,7 +12,7 @@ import numpy
 import pytest
 import torch
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.engine.serving import Service
 from tests.engine.tiny import load_model
 
@@ -84,7 +84,7 @@ def test_without_max_tokens_the_answer_goes_to_the_end_of_the_context(service: S
     assert service.generate([5] * 1000, ignore_eos=True, max_tokens=None)["usage"]["completion_tokens"] == 24
 
 
-def test_end_tokens(service: Service, tiny: Server) -> None:
+def test_end_tokens(service: Service, tiny: ServedModel) -> None:
     eos, other = tiny.model.facts.eos_token_ids
     assert eos == tiny.model.facts.eos_token_id
 
@@ -114,7 +114,7 @@ def test_logprobs_of_the_first_token(service: Service, distribution: torch.Tenso
     assert entry["top_logprobs"][0] == {name: entry[name] for name in ("token_id", "logprob", "rank")}
 
 
-def test_all_logprobs_make_up_one(service: Service, tiny: Server) -> None:
+def test_all_logprobs_make_up_one(service: Service, tiny: ServedModel) -> None:
     (choice,) = service.generate(PROMPT, max_tokens=2, logprobs=-1, ignore_eos=True)["choices"]
     for entry in choice["logprobs"]["content"]:
         rows = entry["top_logprobs"]
@@ -138,7 +138,7 @@ def test_logprobs_of_chosen_tokens(service: Service, distribution: torch.Tensor)
     assert service.generate(PROMPT, max_tokens=1, logprob_token_ids=[11])["choices"][0]["logprobs"] is None
 
 
-def test_prompt_logprobs(service: Service, distribution: torch.Tensor, tiny: Server) -> None:
+def test_prompt_logprobs(service: Service, distribution: torch.Tensor, tiny: ServedModel) -> None:
     rows = service.generate(PROMPT, max_tokens=1, prompt_logprobs=2)["prompt_logprobs"]
     assert rows[0] is None
     assert len(rows) == len(PROMPT)
@@ -166,7 +166,7 @@ def test_a_long_prompt_scores_as_one_piece_would(service: Service, tiny_folder: 
     assert found == pytest.approx([scores[at, token].item() for at, token in enumerate(prompt[1:])], abs=1e-3)
 
 
-def test_forced_tokens_and_stop_strings(service: Service, tiny: Server) -> None:
+def test_forced_tokens_and_stop_strings(service: Service, tiny: ServedModel) -> None:
     ids = tiny.model.tokenizer.encode("Hello world, thank you. Yes, it is.")
 
     def said(**params: Any) -> tuple[str, Any, Any, int]:
@@ -184,7 +184,7 @@ def test_forced_tokens_and_stop_strings(service: Service, tiny: Server) -> None:
     assert said(max_tokens=99, stop=["Hello"], min_tokens=len(ids) - 1)[1] == "length"
 
 
-def test_text_mode_spells_logprobs(service: Service, tiny: Server) -> None:
+def test_text_mode_spells_logprobs(service: Service, tiny: ServedModel) -> None:
     ids = tiny.model.tokenizer.encode("é你")
     params = {"trace_decode_token_ids": ids, "max_tokens": 9, "logprobs": 1}
     (choice,) = service.post(token_ids=[5], sampling_params=params, output_mode="text").json()["choices"]
@@ -194,7 +194,7 @@ def test_text_mode_spells_logprobs(service: Service, tiny: Server) -> None:
     assert "".join(entry["token"] for entry in entries) == "é你"
 
 
-def test_bad_words_and_allowed_tokens(service: Service, tiny: Server) -> None:
+def test_bad_words_and_allowed_tokens(service: Service, tiny: ServedModel) -> None:
     assert set(service.tokens(PROMPT, max_tokens=5, allowed_token_ids=[100, 200])) <= {100, 200}
     encode = tiny.model.tokenizer.encode
     first = service.tokens(PROMPT, max_tokens=1, ignore_eos=True)[0]

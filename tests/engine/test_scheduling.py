@@ -16,7 +16,7 @@ from infra.generate.choice import Delta
 from infra.generate.engine import Engine, Run
 from infra.generate.options import Options
 from infra.generate.sampling import SamplingParams
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.generate import GenerateRequest
 from tests.engine.serving import GENERATE, Service, served
 from tests.engine.tiny import load_model
@@ -40,7 +40,7 @@ async def exhaust(deltas: AsyncIterator[Delta]) -> None:
 
 
 @asynccontextmanager
-async def running(tiny: Server, folder: Path, options: Options) -> AsyncIterator[Engine]:
+async def running(tiny: ServedModel, folder: Path, options: Options) -> AsyncIterator[Engine]:
     engine = Engine(tiny, load_model(folder), options)
     engine.start()
     try:
@@ -49,7 +49,7 @@ async def running(tiny: Server, folder: Path, options: Options) -> AsyncIterator
         await asyncio.to_thread(engine.close)
 
 
-def test_a_short_request_does_not_wait_for_a_long_one(tiny: Server, tiny_folder: Path) -> None:
+def test_a_short_request_does_not_wait_for_a_long_one(tiny: ServedModel, tiny_folder: Path) -> None:
     async def scenario() -> list[str]:
         ended: list[str] = []
         async with running(tiny, tiny_folder, Options()) as engine:
@@ -70,7 +70,7 @@ def test_a_short_request_does_not_wait_for_a_long_one(tiny: Server, tiny_folder:
     assert asyncio.run(scenario()) == ["short", "long"]
 
 
-def test_a_long_prompt_is_computed_in_pieces_between_tokens(tiny: Server, tiny_folder: Path) -> None:
+def test_a_long_prompt_is_computed_in_pieces_between_tokens(tiny: ServedModel, tiny_folder: Path) -> None:
     async def scenario() -> int:
         tokens_before_read: list[int] = []
         async with running(tiny, tiny_folder, Options(max_num_batched_tokens=16)) as engine:
@@ -88,7 +88,7 @@ def test_a_long_prompt_is_computed_in_pieces_between_tokens(tiny: Server, tiny_f
     assert asyncio.run(scenario()) >= 20  # 320 tokens are 20 pieces, and between two a token of the other request
 
 
-def test_answers_do_not_depend_on_the_company(tiny: Server, tiny_folder: Path) -> None:
+def test_answers_do_not_depend_on_the_company(tiny: ServedModel, tiny_folder: Path) -> None:
     async def scenario() -> None:
         async with running(tiny, tiny_folder, Options()) as engine:
             alone = [await finished(opened(engine, count, logprobs=3)) for count in (7, 20, 33)]
@@ -98,7 +98,7 @@ def test_answers_do_not_depend_on_the_company(tiny: Server, tiny_folder: Path) -
     asyncio.run(scenario())
 
 
-def test_more_than_fit_wait_in_order(tiny: Server, tiny_folder: Path) -> None:
+def test_more_than_fit_wait_in_order(tiny: ServedModel, tiny_folder: Path) -> None:
     async def scenario() -> list[int]:
         ended: list[int] = []
 
@@ -113,7 +113,7 @@ def test_more_than_fit_wait_in_order(tiny: Server, tiny_folder: Path) -> None:
     assert asyncio.run(scenario()) == [30, 20, 10]
 
 
-def test_leaving_ends_the_request(tiny: Server, tiny_folder: Path) -> None:
+def test_leaving_ends_the_request(tiny: ServedModel, tiny_folder: Path) -> None:
     async def scenario() -> None:
         async with running(tiny, tiny_folder, Options(max_num_seqs=1)) as engine:
             run = opened(engine, LONG)
@@ -128,7 +128,7 @@ def test_leaving_ends_the_request(tiny: Server, tiny_folder: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_closing_aborts_what_runs_and_what_waits(tiny: Server, tiny_folder: Path) -> None:
+def test_closing_aborts_what_runs_and_what_waits(tiny: ServedModel, tiny_folder: Path) -> None:
     async def scenario() -> None:
         async with running(tiny, tiny_folder, Options(max_num_seqs=1)) as engine:
             first = opened(engine, LONG).deltas()
@@ -143,7 +143,7 @@ def test_closing_aborts_what_runs_and_what_waits(tiny: Server, tiny_folder: Path
 
 
 @pytest.fixture(scope="module")
-def single(tiny: Server, tiny_folder: Path) -> Iterator[Service]:
+def single(tiny: ServedModel, tiny_folder: Path) -> Iterator[Service]:
     """One sequence at a time: a request that goes on after its caller left would hold up all others."""
     with served(tiny, load_model(tiny_folder), Options(max_num_seqs=1)) as service:
         yield service

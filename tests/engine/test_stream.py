@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.engine.serving import Service
 
 PROMPT = [40, 41, 300, 42, 7]
@@ -61,7 +61,7 @@ def test_the_interval_spaces_events(service: Service) -> None:
     assert [len(event["choices"][0]["token_ids"]) for event in events] == [1, 3, 3, 1]
 
 
-def test_text_is_held_back_for_stop_strings(service: Service, tiny: Server) -> None:
+def test_text_is_held_back_for_stop_strings(service: Service, tiny: ServedModel) -> None:
     ids = tiny.model.tokenizer.encode("Hello world, thank you. 你好")
 
     def texts(**params: Any) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from infra.generate.text import OutputText
 from renderlayer.bundle import Model
-from renderlayer.derender.detokenize import Detokenizer
+from renderlayer.derender.core.detokenize import Detokenizer
 
 
 def fed(

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForImageTextToText
 
-from renderlayer.multimodal.serialize import pack_item
 from renderlayer.multimodal.tensor import Field, Tensor, int64
+from renderlayer.multimodal.wire.serialize import pack_item
 from tests.models import SPECIAL_TOKENS, make_model_folder
 
 MARKERS = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.events import http_api
 from tests.runtime import Function, Outcome
 
@@ -40,7 +40,7 @@ def engine(said: bytes = b"") -> Iterator[tuple[str, threading.Event]]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}", hung_up
 
 
-def environment(server: Server, url: str) -> dict[str, str]:
+def environment(server: ServedModel, url: str) -> dict[str, str]:
     return {
         "RENDERLAYER_MODEL": server.settings.model,
         "RENDERLAYER_SERVED_MODEL_NAME": "small",
@@ -49,7 +49,7 @@ def environment(server: Server, url: str) -> dict[str, str]:
     }
 
 
-def out_of_time(server: Server, body: dict[str, Any], said: bytes = b"") -> Outcome:
+def out_of_time(server: ServedModel, body: dict[str, Any], said: bytes = b"") -> Outcome:
     """What a function answers whose time ends while it waits for an engine that has said something.
 
     The least time is taken in which this machine gets as far as the engine.
@@ -63,14 +63,14 @@ def out_of_time(server: Server, body: dict[str, Any], said: bytes = b"") -> Outc
     raise TimeoutError
 
 
-def test_a_slow_engine_is_a_504_that_says_where_there_is_more_time(server: Server) -> None:
+def test_a_slow_engine_is_a_504_that_says_where_there_is_more_time(server: ServedModel) -> None:
     outcome = out_of_time(server, CHAT)
     error = json.loads(outcome.value["body"])["error"]
     assert (outcome.value["statusCode"], error["type"], error["code"]) == (504, "GatewayTimeoutError", 504)
     assert STREAM_URL in error["message"]
 
 
-def test_a_stream_that_is_collected_ends_with_the_error(server: Server) -> None:
+def test_a_stream_that_is_collected_ends_with_the_error(server: ServedModel) -> None:
     event = {"choices": [{"index": 0, "token_ids": [1], "finish_reason": None, "logprobs": None}], "request_id": "x"}
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
     outcome = out_of_time(server, {**CHAT, "stream": True}, head + f"data: {json.dumps(event)}\n\n".encode())
@@ -79,7 +79,7 @@ def test_a_stream_that_is_collected_ends_with_the_error(server: Server) -> None:
 
 
 @pytest.mark.parametrize("status", ["502 Bad Gateway", "504 Gateway Time-out", "503 Service Unavailable"])
-def test_a_load_balancers_errors_mean_try_again(server: Server, status: str) -> None:
+def test_a_load_balancers_errors_mean_try_again(server: ServedModel, status: str) -> None:
     page = f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>"
     with (
         engine(page.encode()) as (url, _),

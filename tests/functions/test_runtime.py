@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from renderlayer.http.runtime import Answer
-from renderlayer.render.server import Server
+from renderlayer.http.aws.runtime import Answer
+from renderlayer.served_model import ServedModel
 from tests.events import function_url
 from tests.runtime import Function
 
-RUNTIME = "renderlayer.http.runtime"
+RUNTIME = "renderlayer.http.aws.runtime"
 
 
 class Repeating:
@@ -34,7 +34,7 @@ def test_repeated_headers_survive() -> None:
     assert answer["cookies"] == ["a=1", "b=2"]
 
 
-def test_lines_are_there_before_the_process_is_killed(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_there_before_the_process_is_killed(server: ServedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     environment = {"RENDERLAYER_MODEL": server.settings.model, "RENDERLAYER_ENGINE_URL": "http://127.0.0.1:9"}
     with Function("functions.stream.app.handler", environment, RUNTIME) as function:

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from renderlayer.derender import sse
-from renderlayer.http.runtime import Answer
-from renderlayer.render.server import Server
+from renderlayer.derender.core import sse
+from renderlayer.http.aws.runtime import Answer
+from renderlayer.served_model import ServedModel
 from tests.derender.engine import encoded, events, split
 from tests.events import function_url
 from tests.runtime import Function, Outcome
 
 SAID = "Hello there, good day!"
-RUNTIME = "renderlayer.http.runtime"
+RUNTIME = "renderlayer.http.aws.runtime"
 WAIT = 60
 """Seconds in which a token that was sent must be heard of."""
 CHAT = {"messages": [{"role": "user", "content": "Say hello."}], "stream": True}
@@ -65,7 +65,7 @@ def engine(told: list[bytes], breaks: bool = False, goes_on: Callable[[int], Non
 
 
 @pytest.fixture
-def ask(server: Server) -> Callable[..., Outcome]:
+def ask(server: ServedModel) -> Callable[..., Outcome]:
     """Sends one request to the function over an engine that says the same to everybody."""
     told = [*map(sse.event, events(split(encoded(server, SAID), [1, 2, 3]))), sse.DONE]
 
@@ -157,7 +157,7 @@ def test_a_failure_is_reported_without_its_message() -> None:
 
 def test_a_handler_that_cannot_be_loaded_is_told_at_start() -> None:
     with Function(
-        "functions.stream.app.handler", {"RENDERLAYER_MODEL": "/nowhere"}, "renderlayer.http.runtime"
+        "functions.stream.app.handler", {"RENDERLAYER_MODEL": "/nowhere"}, "renderlayer.http.aws.runtime"
     ) as function:
         outcome = function.invoke({})
     assert not outcome.ok
@@ -165,7 +165,7 @@ def test_a_handler_that_cannot_be_loaded_is_told_at_start() -> None:
     assert "/nowhere" in outcome.value["errorMessage"]
 
 
-def test_events_that_are_no_requests_are_told_apart_and_end_nothing(server: Server) -> None:
+def test_events_that_are_no_requests_are_told_apart_and_end_nothing(server: ServedModel) -> None:
     environment = {"RENDERLAYER_MODEL": server.settings.model, "RENDERLAYER_ENGINE_URL": "http://127.0.0.1:9"}
     with Function("functions.stream.app.handler", environment, RUNTIME) as function:
         malformed = function.invoke({**function_url(PATH), "headers": None})

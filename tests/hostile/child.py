@@ -12,8 +12,8 @@ from typing import Any
 
 from renderlayer.errors import RenderLayerError
 
-PRELOADED = ["tests.hostile.child", "renderlayer.bundle.engines.limited", "renderlayer.multimodal.clip"]
-PRELOADED += ["PIL.Image", "numpy", "renderlayer.multimodal.sound", "renderlayer.multimodal.pixels.stills"]
+PRELOADED = ["tests.hostile.child", "renderlayer.bundle.engines.limited", "renderlayer.multimodal.video.clip"]
+PRELOADED += ["PIL.Image", "numpy", "renderlayer.multimodal.audio.sound", "renderlayer.multimodal.image.processing"]
 CEILING = 6 << 30
 """Bytes that no child may exceed, measured or not."""
 LONGEST = 120

@@ -16,8 +16,8 @@ from starlette.testclient import TestClient
 
 from renderlayer.bundle import open_bundle
 from renderlayer.http.app import create_app
-from renderlayer.http.bodies import Bodies
-from renderlayer.render.server import Server
+from renderlayer.http.middleware.body_limit import BodyLimitMiddleware
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.multimodal.images import encoded, picture
 
@@ -34,8 +34,8 @@ MOST = 2000
 @pytest.fixture(scope="module")
 def http(seeing: Path) -> Iterator[TestClient]:
     settings = Settings(model="seeing", served_model_name=["seeing"], trust_request_mm_kwargs=True)
-    app = create_app(settings, server=Server(open_bundle(seeing), settings))
-    app.read_with(lambda inner: Bodies(inner, settings.max_body_bytes))
+    app = create_app(settings, server=ServedModel(open_bundle(seeing), settings))
+    app.read_with(lambda inner: BodyLimitMiddleware(inner, settings.max_body_bytes))
     with TestClient(app, raise_server_exceptions=False) as opened:
         yield opened
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from renderlayer.memory import available
-from renderlayer.multimodal.picture import ImageIO, open_picture
+from renderlayer.multimodal.image.picture import ImageIO, open_picture
 from renderlayer.settings import Settings
 from tests.hostile import images
 from tests.hostile.child import spent

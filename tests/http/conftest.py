@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def fresh_log() -> Iterator[None]:
-    """Lets a test's `Journal` write where the test listens: its logger is configured once for the whole process."""
+    """Lets a test's `AccessLogMiddleware` write where the test listens: its logger is configured once a process."""
     _forget()
     yield
     _forget()

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from renderlayer.errors import ConfigurationError
-from renderlayer.http.address import Address
+from renderlayer.http.server.address import Address
 
 
 def test_a_port_that_is_taken_is_told_in_a_sentence() -> None:

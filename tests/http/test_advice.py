@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from renderlayer.errors import ConfigurationError
-from renderlayer.http.advice import advise
+from renderlayer.http.server.advice import advise
 from renderlayer.settings import Settings
 
 

@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from renderlayer.http.app import create_app
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 
 CHAT = "/v1/chat/completions/render"
 DERENDER = "/v1/chat/completions/derender"
@@ -20,14 +20,14 @@ JSON = {"content-type": "application/json"}
 HELLO = {"messages": [{"role": "user", "content": "Hello"}]}
 
 
-def client(server: Server, **settings: Any) -> TestClient:
+def client(server: ServedModel, **settings: Any) -> TestClient:
     changed = replace(server.settings, **settings)
-    app = create_app(changed, server=Server(server.model, changed))
+    app = create_app(changed, server=ServedModel(server.model, changed))
     return TestClient(app, raise_server_exceptions=False)
 
 
 @pytest.fixture(scope="module")
-def http(server: Server) -> Iterator[TestClient]:
+def http(server: ServedModel) -> Iterator[TestClient]:
     with client(server) as opened:
         yield opened
 
@@ -46,7 +46,7 @@ def test_the_description_of_the_api_names_every_route_once(http: TestClient) -> 
     assert len(names) == len(set(names))
 
 
-def test_model_cards(server: Server) -> None:
+def test_model_cards(server: ServedModel) -> None:
     with client(server, served_model_name=["one", "two"]) as http:
         cards = http.get("/v1/models").json()["data"]
     assert [card["id"] for card in cards] == ["one", "two"]
@@ -163,7 +163,7 @@ def test_what_json_cannot_hold_does_not_reach_a_stream(http: TestClient) -> None
     assert (json.loads(error.removeprefix("data: "))["error"]["code"], done) == (400, "data: [DONE]")
 
 
-def test_a_body_beyond_the_limit(server: Server) -> None:
+def test_a_body_beyond_the_limit(server: ServedModel) -> None:
     with client(server, max_body_bytes=1000) as http:
         answer = http.post(CHAT, content=b"x" * 2000, headers=JSON)
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, 413)
@@ -174,7 +174,7 @@ def test_unknown_keys_are_ignored(http: TestClient) -> None:
 
 
 @pytest.fixture(scope="module")
-def guarded(server: Server) -> Iterator[TestClient]:
+def guarded(server: ServedModel) -> Iterator[TestClient]:
     with client(server, api_key=["first", "second"]) as opened:
         yield opened
 
@@ -190,7 +190,7 @@ def test_other_keys_do_not(guarded: TestClient, header: str) -> None:
     assert (answer.status_code, answer.content) == (401, b'{"error":"Unauthorized"}')
 
 
-def test_request_ids_are_echoed_when_told(server: Server) -> None:
+def test_request_ids_are_echoed_when_told(server: ServedModel) -> None:
     with client(server, enable_request_id_headers=True) as http:
         assert http.get("/health", headers={"X-Request-Id": "abc"}).headers["x-request-id"] == "abc"
         assert len(http.get("/health").headers["x-request-id"]) == 32

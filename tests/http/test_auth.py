@@ -9,7 +9,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from renderlayer.errors import Unavailable
-from renderlayer.http.auth import Keys, RequireKey
+from renderlayer.http.middleware.auth import Keys, RequireKey
 from renderlayer.secrets.secret import Secret
 
 

@@ -14,8 +14,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from renderlayer.errors import PayloadTooLarge, Unavailable
-from renderlayer.http import body_memory
-from renderlayer.http.body_memory import BYTES_A_BYTE, BYTES_A_PART, SMALL, BodyMemory
+from renderlayer.http.execution import body_memory
+from renderlayer.http.execution.body_memory import BYTES_A_BYTE, BYTES_A_PART, SMALL, BodyMemory
 from tests.local.test_serve import COMMANDS, running
 
 CAPACITY = 1 << 20

@@ -16,10 +16,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from renderlayer.http.address import Address
-from renderlayer.http.announce import AnnouncingServer
-from renderlayer.http.bodies import Bodies
-from renderlayer.http.serve import configured
+from renderlayer.http.middleware.body_limit import BodyLimitMiddleware
+from renderlayer.http.server.address import Address
+from renderlayer.http.server.ready_log import ReadyLoggingServer
+from renderlayer.http.server.serve import configured
 from renderlayer.settings import Settings
 
 LIMIT = 100_000
@@ -46,7 +46,9 @@ def port() -> Iterator[int]:
     address = Address("127.0.0.1", 0)
     sockets = address.bound()
     settings = replace(Settings(), receive_timeout=PATIENCE)
-    server = AnnouncingServer(configured(Bodies(app, LIMIT, patience=PATIENCE), address, settings), "testing")
+    server = ReadyLoggingServer(
+        configured(BodyLimitMiddleware(app, LIMIT, patience=PATIENCE), address, settings), "testing"
+    )
     thread = threading.Thread(target=server.run, args=(sockets,))
     thread.start()
     while not server.started:

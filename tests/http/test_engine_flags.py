@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from renderlayer.http.serve import add_arguments
+from renderlayer.http.server.serve import add_arguments
 from renderlayer.settings import Settings
 
 

@@ -13,8 +13,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from renderlayer.http.cors import with_cors
-from renderlayer.render.server import Server
+from renderlayer.http.middleware.cors import with_cors
+from renderlayer.served_model import ServedModel
 from tests.local.test_serve import COMMANDS, running
 
 PAGE = "https://page.example"
@@ -52,7 +52,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=["gateway", "server"])
-def test_https(server: Server, command: list[str], certificate: tuple[str, str]) -> None:
+def test_https(server: ServedModel, command: list[str], certificate: tuple[str, str]) -> None:
     chain, key = certificate
     flags = [server.settings.model, "--ssl-certfile", chain, "--ssl-keyfile", key, "--allowed-origins", PAGE]
     with running(command, *flags) as started:
@@ -64,7 +64,7 @@ def test_https(server: Server, command: list[str], certificate: tuple[str, str])
 
 
 @pytest.mark.parametrize("flags", [["--ssl-keyfile", "k"], ["--ssl-certfile", "nowhere"]], ids=["alone", "no file"])
-def test_a_certificate_that_cannot_be_used(server: Server, flags: list[str], tmp_path: Path) -> None:
+def test_a_certificate_that_cannot_be_used(server: ServedModel, flags: list[str], tmp_path: Path) -> None:
     done = subprocess.run(
         [*COMMANDS[1], server.settings.model, *flags], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -11,14 +11,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.responses import Response
 from starlette.testclient import TestClient
 
-from renderlayer.http import stages
 from renderlayer.http.app import create_app
-from renderlayer.http.counts import COUNTS, count_tokens
-from renderlayer.http.metrics import Metrics
-from renderlayer.multimodal import recent
+from renderlayer.http.execution import stages
+from renderlayer.http.execution.counts import COUNTS, count_tokens
+from renderlayer.http.server.metrics import Metrics
+from renderlayer.multimodal import uuid_cache
 from renderlayer.multimodal.items import Content
 from renderlayer.pipeline import engine_states
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 
 CHAT = "/v1/chat/completions/render"
 HELLO = {"messages": [{"role": "user", "content": "Hello"}]}
@@ -29,12 +29,12 @@ def unobserved() -> Iterator[None]:
     yield
     stages.observers.clear()
     engine_states.observers.clear()
-    recent.observers.clear()
+    uuid_cache.observers.clear()
 
 
-def client(server: Server, **settings: Any) -> TestClient:
+def client(server: ServedModel, **settings: Any) -> TestClient:
     changed = replace(server.settings, **settings)
-    app = create_app(changed, server=Server(server.model, changed))
+    app = create_app(changed, server=ServedModel(server.model, changed))
     return TestClient(Metrics(app, app.keys), raise_server_exceptions=False)
 
 
@@ -47,7 +47,7 @@ def values(http: TestClient, **headers: str) -> dict[str, float]:
     }
 
 
-def test_requests_tokens_and_stages_are_counted(server: Server) -> None:
+def test_requests_tokens_and_stages_are_counted(server: ServedModel) -> None:
     http = client(server)
     prompt = len(http.post(CHAT, json=HELLO).json()["token_ids"])
     http.post(CHAT, json={})
@@ -66,19 +66,19 @@ def test_requests_tokens_and_stages_are_counted(server: Server) -> None:
     assert found["renderlayer_engine_calls_running[]"] == found["renderlayer_requests_running[]"] == 0
 
 
-def test_looking_up_media_by_uuid_is_counted(server: Server) -> None:
+def test_looking_up_media_by_uuid_is_counted(server: ServedModel) -> None:
     http = client(server)
     name, content = uuid4().hex, Content(bytes(1000), None)
-    assert recent.find("image", name) is None
-    recent.keep("image", name, content)
-    assert recent.find("image", name) == content
+    assert uuid_cache.find("image", name) is None
+    uuid_cache.keep("image", name, content)
+    assert uuid_cache.find("image", name) == content
     found = values(http)
     assert found["renderlayer_media_cache_lookups_total['hit']"] == 1
     assert found["renderlayer_media_cache_lookups_total['miss']"] == 1
     assert found["renderlayer_media_cache_bytes[]"] > 1000
 
 
-def test_what_an_operator_takes_rates_of_is_there_before_it_happens(server: Server) -> None:
+def test_what_an_operator_takes_rates_of_is_there_before_it_happens(server: ServedModel) -> None:
     found = values(client(server))
     for outcome in ("answered", "refused", "busy", "failed", "left"):
         assert found[f"renderlayer_engine_calls_total['{outcome}']"] == 0
@@ -110,7 +110,7 @@ def test_what_the_engine_found_in_its_cache_is_counted(usage: dict[str, Any]) ->
 @pytest.mark.parametrize(
     "claimed", [-1, -(10**30), 2**63, 10**30, 10**400], ids=["-1", "-10^30", "2^63", "10^30", "10^400"]
 )
-def test_counts_that_no_prompt_has_are_not_counted(server: Server, claimed: int) -> None:
+def test_counts_that_no_prompt_has_are_not_counted(server: ServedModel, claimed: int) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         scope[COUNTS].update(prompt_tokens=claimed, completion_tokens=2)
         await Response()(scope, receive, send)
@@ -122,7 +122,7 @@ def test_counts_that_no_prompt_has_are_not_counted(server: Server, claimed: int)
     assert found["renderlayer_tokens_total['completion']"] == 2
 
 
-def test_callers_cannot_make_labels_of_methods(server: Server) -> None:
+def test_callers_cannot_make_labels_of_methods(server: ServedModel) -> None:
     http = client(server)
     for method in ("BREW", "M1", "get"):
         http.request(method, "/health")
@@ -131,13 +131,13 @@ def test_callers_cannot_make_labels_of_methods(server: Server) -> None:
     assert set(re.findall(r'method="(\w+)"', text)) == {"other", "GET"}
 
 
-def test_metrics_ask_for_the_key_where_there_is_one(server: Server) -> None:
+def test_metrics_ask_for_the_key_where_there_is_one(server: ServedModel) -> None:
     http = client(server, api_key=["secret"])
     assert http.get("/metrics").status_code == 401
     assert values(http, Authorization="Bearer secret")
 
 
-def test_the_form_is_prometheus(server: Server) -> None:
+def test_the_form_is_prometheus(server: ServedModel) -> None:
     answer = client(server).get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert re.search(r"^# TYPE renderlayer_requests_total counter$", answer.text, re.M)

@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from renderlayer.http.workers import shared_out
+from renderlayer.http.server.workers import shared_out
 from renderlayer.memory import available
 from renderlayer.settings import Settings
 from tests.local.test_serve import CHAT, COMMANDS, ROOT, running

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.engine import encoded
 from tests.local.test_serve import COMMANDS, Running, running
 from tests.pipeline.scripted import SILENT, Client, ScriptedEngine, until
@@ -24,7 +24,7 @@ LONG = 3000
 
 
 @pytest.fixture
-def engine(server: Server) -> ScriptedEngine:
+def engine(server: ServedModel) -> ScriptedEngine:
     return ScriptedEngine(encoded(server, "one two three four five six"))
 
 
@@ -34,7 +34,7 @@ def address(engine: ScriptedEngine) -> Iterator[str]:
         yield url
 
 
-def gateway(server: Server, engine_url: str, *flags: str, **environment: str) -> Any:
+def gateway(server: ServedModel, engine_url: str, *flags: str, **environment: str) -> Any:
     flags = (server.settings.model, "--served-model-name", "small", "--engine-url", engine_url, *flags)
     return running(COMMANDS[0], *flags, **environment)
 
@@ -45,7 +45,7 @@ async def events(response: httpx2.Response) -> AsyncIterator[Any]:
             yield json.loads(line.removeprefix("data: "))
 
 
-def test_events_come_while_the_engine_goes_on(server: Server, engine: ScriptedEngine, address: str) -> None:
+def test_events_come_while_the_engine_goes_on(server: ServedModel, engine: ScriptedEngine, address: str) -> None:
     async def one(client: httpx2.AsyncClient) -> str:
         told: list[str] = []
         async with client.stream("POST", CHAT, json=BODY) as response:
@@ -71,7 +71,9 @@ def test_events_come_while_the_engine_goes_on(server: Server, engine: ScriptedEn
     assert texts[0].startswith("one two")
 
 
-def test_a_client_that_leaves_ends_the_engines_request(server: Server, engine: ScriptedEngine, address: str) -> None:
+def test_a_client_that_leaves_ends_the_engines_request(
+    server: ServedModel, engine: ScriptedEngine, address: str
+) -> None:
     async def run(started: Running) -> None:
         clients = [Client(started.url, CHAT, {**BODY, "seed": SILENT, "stream": stream}) for stream in (True, False)]
         for client in clients:
@@ -86,7 +88,7 @@ def test_a_client_that_leaves_ends_the_engines_request(server: Server, engine: S
         assert httpx2.get(f"{started.url}/readyz", timeout=60).status_code == 200
 
 
-def test_buffered_answers_come_whole(server: Server, engine: ScriptedEngine, address: str) -> None:
+def test_buffered_answers_come_whole(server: ServedModel, engine: ScriptedEngine, address: str) -> None:
     with gateway(server, address, "--buffered") as started:
         answer = httpx2.post(started.url + CHAT, json=BODY, timeout=60)
     assert int(answer.headers["content-length"]) == len(answer.content)
@@ -96,7 +98,7 @@ def test_buffered_answers_come_whole(server: Server, engine: ScriptedEngine, add
 
 @pytest.mark.parametrize("command", [0, 1], ids=["gateway", "server"])
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_request_is_a_line_of_the_log(server: Server, address: str, command: int, form: str) -> None:
+def test_a_request_is_a_line_of_the_log(server: ServedModel, address: str, command: int, form: str) -> None:
     flags = [server.settings.model, "--engine-url", address, "--log-format", form]
     with running(COMMANDS[command], *flags) as started:
         prompt = httpx2.post(f"{started.url}{CHAT}/render", json=BODY, timeout=60).json()["token_ids"]
@@ -119,7 +121,7 @@ def test_a_request_is_a_line_of_the_log(server: Server, address: str, command: i
     assert not any(SECRET in line or "CloudWatchMetrics" in line for line in output)
 
 
-def test_quiet_logs(server: Server, address: str) -> None:
+def test_quiet_logs(server: ServedModel, address: str) -> None:
     with running(COMMANDS[1], server.settings.model, "--log-level", "warning") as started:
         httpx2.get(f"{started.url}/health", timeout=60)
         started.stop(2)

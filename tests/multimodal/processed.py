@@ -24,7 +24,7 @@ import PIL
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts, Family
-from renderlayer.multimodal.picture import ImageIO, Picture, open_picture
+from renderlayer.multimodal.image.picture import ImageIO, Picture, open_picture
 from tests.multimodal.images import kinds, png
 
 DIGESTS = Path(__file__).with_name("processed.json")

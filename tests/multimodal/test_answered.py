@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.multimodal.images import png
 from tests.multimodal.test_recordings import comparable
 
@@ -45,6 +45,6 @@ def digest(answer: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(("name", "frames"), ANSWERS)
 def test_the_servers_answer(shared: Path, name: str, frames: int) -> None:
-    server = Server.open(Settings(model=str(shared / "models" / name), served_model_name=[name]))
+    server = ServedModel.open(Settings(model=str(shared / "models" / name), served_model_name=[name]))
     answer = render_chat(parse(ChatCompletionRequest, request(frames)), server)
     assert digest(answer) == ANSWERS[name, frames]

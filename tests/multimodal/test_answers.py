@@ -11,10 +11,10 @@ import pytest
 
 from renderlayer.errors import RenderLayerError
 from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.multimodal.folders import ANSWERS
 from tests.multimodal.folders.requests import kept, requests
 from tests.multimodal.folders.table import FOLDERS
@@ -28,7 +28,7 @@ RECORDED: dict[str, Answers] = json.loads(ANSWERS.read_text(encoding="utf-8"))
 def test_the_servers_answers(tmp_path: Path, name: str) -> None:
     FOLDERS[name].write(tmp_path / name)
     names = {"served_model_name": [f"made-{name}"], "model_id_for_hash": f"models/made-{name}"}
-    server = Server.open(Settings(model=str(tmp_path / name), trust_request_mm_kwargs=True, **names))
+    server = ServedModel.open(Settings(model=str(tmp_path / name), trust_request_mm_kwargs=True, **names))
     differing = {
         label: fault
         for label, body in requests(FOLDERS[name])
@@ -37,7 +37,7 @@ def test_the_servers_answers(tmp_path: Path, name: str) -> None:
     assert not differing
 
 
-def ours(server: Server, body: Any) -> Answers:
+def ours(server: ServedModel, body: Any) -> Answers:
     try:
         answer = render_chat(parse(ChatCompletionRequest, body), server)
     except RenderLayerError as error:

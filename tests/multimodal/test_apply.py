@@ -17,7 +17,7 @@ from renderlayer import multimodal
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal import MediaItem, Slot
-from renderlayer.multimodal.serialize import pack_item
+from renderlayer.multimodal.wire.serialize import pack_item
 from renderlayer.settings import Settings
 from tests.multimodal.images import data_url, encoded, kinds, picture
 

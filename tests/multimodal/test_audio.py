@@ -20,11 +20,11 @@ from renderlayer import multimodal
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal import MediaItem
+from renderlayer.multimodal.arrays import bfloat16, tensor
+from renderlayer.multimodal.audio import resample, spectrogram
+from renderlayer.multimodal.audio.sound import Sound, open_sound
 from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts
-from renderlayer.multimodal.pixels import resample, spectrogram
-from renderlayer.multimodal.pixels.arrays import bfloat16, tensor
-from renderlayer.multimodal.sound import Sound, open_sound
 from renderlayer.multimodal.tensor import int32, int64
 from renderlayer.settings import Settings
 from tests.multimodal.processed import Words

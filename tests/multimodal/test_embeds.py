@@ -19,7 +19,7 @@ from renderlayer import multimodal
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal import MediaItem
-from renderlayer.multimodal.embeds import read_embeds, read_tensor
+from renderlayer.multimodal.wire.embeds import read_embeds, read_tensor
 from renderlayer.settings import Settings
 
 SETTINGS = Settings(model="m", enable_mm_embeds=True)

@@ -13,7 +13,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families import BY_TYPE, FAMILIES, build, taken
 from renderlayer.multimodal.families.architectures import TAKEN
 from renderlayer.multimodal.families.base import Facts
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from tests.multimodal.processed import (
     CASES,
     CLIP,
@@ -151,7 +151,7 @@ def test_strips_are_refused_where_the_processor_refuses(strip: Picture) -> None:
 
 @pytest.fixture
 def strip() -> Picture:
-    from renderlayer.multimodal.picture import ImageIO, open_picture
+    from renderlayer.multimodal.image.picture import ImageIO, open_picture
     from tests.multimodal.images import encoded, picture
 
     return open_picture(encoded(picture(9000, 40)), ImageIO())

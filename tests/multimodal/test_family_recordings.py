@@ -19,10 +19,10 @@ import pytest
 from renderlayer import multimodal
 from renderlayer.errors import RenderLayerError
 from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.multimodal.evidence import MORE_RECORDINGS, RECORDINGS
 from tests.multimodal.recorded import media, ranges_fault
 from tests.multimodal.test_recordings import comparable, settings_of
@@ -79,10 +79,10 @@ def distance(theirs: Any, ours: Any) -> float:
     return float(np.abs(values[0] - values[1]).max())
 
 
-def opened(shared: Path, name: str) -> Server:
+def opened(shared: Path, name: str) -> ServedModel:
     settings = settings_of(next(recorded(shared, name)))
     folder = str(shared / settings.model)
-    return Server.open(Settings(**{**vars(settings), "model": folder, "model_id_for_hash": settings.model}))
+    return ServedModel.open(Settings(**{**vars(settings), "model": folder, "model_id_for_hash": settings.model}))
 
 
 def recorded(shared: Path, name: str) -> Iterator[dict[str, Any]]:
@@ -90,7 +90,7 @@ def recorded(shared: Path, name: str) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def answer(server: Server, body: Any) -> tuple[int, Any]:
+def answer(server: ServedModel, body: Any) -> tuple[int, Any]:
     try:
         return 200, json.loads(json.dumps(render_chat(parse(ChatCompletionRequest, body), server)))
     except RenderLayerError as error:

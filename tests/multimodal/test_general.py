@@ -10,7 +10,7 @@ import pytest
 from renderlayer.errors import NotImplementedHere
 from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts
-from renderlayer.multimodal.picture import ImageIO, open_picture
+from renderlayer.multimodal.image.picture import ImageIO, open_picture
 from tests.multimodal.images import encoded, picture
 from tests.multimodal.processed import Words
 

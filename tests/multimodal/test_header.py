@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import ImageCms, PngImagePlugin
 
-from renderlayer.multimodal import pillow
-from renderlayer.multimodal.header import Header, read_header
+from renderlayer.multimodal.image import pillow
+from renderlayer.multimodal.image.header import Header, read_header
 from tests.multimodal.images import adam7, chunk, encoded, hostile, kinds, picture, turned
 
 

@@ -11,7 +11,7 @@ from blake3 import blake3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from renderlayer.multimodal.identity import Array, Identity, Loaded
+from renderlayer.multimodal.wire.identity import Array, Identity, Loaded
 
 
 def frame(data: bytes) -> bytes:

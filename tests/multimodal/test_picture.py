@@ -11,7 +11,7 @@ import pytest
 from PIL import Image, ImageOps
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.picture import ImageIO, open_picture
+from renderlayer.multimodal.image.picture import ImageIO, open_picture
 from tests.multimodal.images import encoded, hostile, kinds, picture, turned
 
 KINDS = dict(kinds())
@@ -66,7 +66,7 @@ def test_hostile_files_take_little_memory() -> None:
     code = (
         "from tests.multimodal.images import hostile\n"
         "from renderlayer.errors import BadRequest\n"
-        "from renderlayer.multimodal.picture import ImageIO, open_picture\n"
+        "from renderlayer.multimodal.image.picture import ImageIO, open_picture\n"
         "refused = 0\n"
         "for name, data in hostile():\n"
         "    try: open_picture(data, ImageIO()).decode()\n"

@@ -19,8 +19,8 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal import MediaItem
 from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts
-from renderlayer.multimodal.picture import ImageIO, Picture, open_picture
-from renderlayer.multimodal.pixels.smooth import _resized, resize_float
+from renderlayer.multimodal.image.picture import ImageIO, Picture, open_picture
+from renderlayer.multimodal.image.smooth import _resized, resize_float
 from renderlayer.settings import Settings
 from tests.multimodal.images import data_url, encoded, picture
 from tests.multimodal.processed import Words
@@ -82,8 +82,8 @@ def test_deepseek_vl2(size: tuple[int, int], tiles: tuple[int, int]) -> None:
 
 def test_deepseek_vl2_does_not_tile_many_images() -> None:
     family = deepseek()
-    assert family.among(2) is family
-    plan = family.among(3).plan("image", opened(500, 333), {})
+    assert family.for_item_count(2) is family
+    plan = family.for_item_count(3).plan("image", opened(500, 333), {})
     assert len(plan.replacement) == 14 * 15 + 1 + 14 * 15
 
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from renderlayer.multimodal.pixels import fixed_point
+from renderlayer.multimodal.arrays import bfloat16, patch_rows, tensor
+from renderlayer.multimodal.image import fixed_point
+from renderlayer.multimodal.image.processing import Recipe, centred, finished, padded, tiles
+from renderlayer.multimodal.image.resize import Filter, resize
 from renderlayer.multimodal.pixels.antialias import resize_antialiased
-from renderlayer.multimodal.pixels.arrays import bfloat16, patch_rows, tensor
-from renderlayer.multimodal.pixels.resize import Filter, resize
-from renderlayer.multimodal.pixels.stills import Recipe, centred, finished, padded, tiles
 
 
 def noise(height: int, width: int, seed: int = 0, extreme: bool = False) -> NDArray[np.uint8]:
@@ -156,7 +156,7 @@ def test_the_first_images_do_not_wait_for_torch() -> None:
     program = """
 import sys
 import numpy as np
-from renderlayer.multimodal.pixels.resize import resize
+from renderlayer.multimodal.image.resize import resize
 small = resize(np.zeros((40, 60, 3), np.uint8), 20, 30, "bicubic")
 assert "torch" not in sys.modules
 large = resize(np.zeros((3000, 2700, 3), np.uint8), 20, 30, "bicubic")

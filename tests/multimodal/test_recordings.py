@@ -14,7 +14,7 @@ import pytest
 from renderlayer import multimodal
 from renderlayer.errors import RenderLayerError
 from renderlayer.flags import add_flags
-from renderlayer.http.engine_flags import add_engine_flags
+from renderlayer.http.server.engine_flags import add_engine_flags
 from renderlayer.settings import Settings
 from tests.multimodal.recorded import FolderModel, cases, media, ranges_fault
 

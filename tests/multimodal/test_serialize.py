@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from renderlayer.multimodal.serialize import pack_item
 from renderlayer.multimodal.tensor import Field, Tensor, int64
+from renderlayer.multimodal.wire.serialize import pack_item
 
 GRID = Field(int64([1, 2, 2]), "batched", keep_on_cpu=True)
 EXAMPLE = (

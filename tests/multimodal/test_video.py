@@ -17,9 +17,9 @@ from renderlayer import multimodal
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal import MediaItem
-from renderlayer.multimodal.clip import open_clip, open_frames
-from renderlayer.multimodal.picture import ImageIO
-from renderlayer.multimodal.sampling import Source, by_rate, by_rate_in_pairs, steps, uniform
+from renderlayer.multimodal.image.picture import ImageIO
+from renderlayer.multimodal.video.clip import open_clip, open_frames
+from renderlayer.multimodal.video.sampling import Source, by_rate, by_rate_in_pairs, steps, uniform
 from renderlayer.settings import Settings
 from tests.multimodal.clips import container, frame_list
 from tests.multimodal.conftest import QWEN_FILES, QWEN_TOKENS

@@ -19,9 +19,9 @@ from renderlayer.parsers import (
     State,
     open_parser,
 )
-from renderlayer.parsers.messages import MessageFormat
-from renderlayer.parsers.reasoning_formats import REASONING
-from renderlayer.parsers.tool_formats import TOOLS
+from renderlayer.parsers.core.message_frames import MessageFormat
+from renderlayer.parsers.reasoning.formats import REASONING
+from renderlayer.parsers.tool_calls.formats import TOOLS
 from tests.parsers.templates import MARKERS, STANDARD, TEMPLATES
 
 TURN = "<|im_start|>"

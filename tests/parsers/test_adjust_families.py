@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderlayer.parsers.adjust import adjust
+from renderlayer.constraints.adjust import adjust
 from tests.parsers.tag_reader import accepts
 from tests.parsers.tools import BOOK_SCHEMA, NAMED, Names, tag_of, tool
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from renderlayer.constraints.adjust import adjust
 from renderlayer.errors import BadRequest
-from renderlayer.parsers.adjust import adjust
 from tests.parsers.tools import Names, tag_of, tool
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from renderlayer.parsers.adjust import Adjustment, adjust
-from renderlayer.render.responses_request import chat_request
-from renderlayer.render.structured import structured_outputs
-from renderlayer.wire._base import parse
+from renderlayer.constraints.adjust import Adjustment, adjust
+from renderlayer.constraints.structured import structured_outputs
+from renderlayer.render.responses.request import chat_request
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from renderlayer.wire.responses import ResponsesRequest
 from tests.parsers.tools import Names, tool
 

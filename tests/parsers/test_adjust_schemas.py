@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from renderlayer.constraints.adjust import Adjustment, adjust
+from renderlayer.constraints.structural_tags.params import params
 from renderlayer.errors import BadRequest
-from renderlayer.parsers.adjust import Adjustment, adjust
-from renderlayer.parsers.structural_tags.params import params
 from tests.parsers.tools import BOOK_SCHEMA, NAMED, Names, tool
 
 

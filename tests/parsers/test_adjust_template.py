@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
+from renderlayer.constraints.adjust import Adjustment, adjust
+from renderlayer.constraints.structural_tags.params import params
 from renderlayer.errors import ConfigurationError
-from renderlayer.parsers.adjust import Adjustment, adjust
-from renderlayer.parsers.response_template.template import read_template
-from renderlayer.parsers.structural_tags.by_template import Beginning
-from renderlayer.parsers.structural_tags.params import params
+from renderlayer.parsers.response_template.template import Beginning, read_template
 from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.models import SPECIAL_TOKENS, make_model_folder, open_server
 from tests.parsers.support import TOOLS_GIVEN, asking, opened
 from tests.parsers.tag_reader import accepts
@@ -199,12 +198,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def served(folder: Path, name: str = "beam", **settings: Any) -> Server:
+def served(folder: Path, name: str = "beam", **settings: Any) -> ServedModel:
     given = {"tool_call_parser": name, "reasoning_parser": name, "enable_auto_tool_choice": True, **settings}
     return open_server(folder, Settings(**given))
 
 
-def rendered(server: Server, **body: Any) -> dict[str, Any]:
+def rendered(server: ServedModel, **body: Any) -> dict[str, Any]:
     messages = [{"role": "user", "content": "Hi"}]
     return render_chat(parse(ChatCompletionRequest, {"messages": messages, **body}), server)
 
@@ -235,8 +234,8 @@ def test_the_start_tells_what_cannot_be_served(folder: Path, tmp_path: Path, mon
     bare = make_model_folder(tmp_path / "bare")
 
     with pytest.raises(ConfigurationError, match="--reasoning-parser hf and --tool-call-parser hermes cannot be"):
-        Server.open(
+        ServedModel.open(
             Settings(model=str(folder), reasoning_parser="hf", tool_call_parser="hermes", enable_auto_tool_choice=True)
         )
     with pytest.raises(ConfigurationError, match="requires `response_template` metadata in the tokenizer config"):
-        Server.open(Settings(model=str(bare), reasoning_parser="beam"))
+        ServedModel.open(Settings(model=str(bare), reasoning_parser="beam"))

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from renderlayer.parsers import REASONING_PARSERS, TOOL_PARSERS
-from renderlayer.parsers.resumable import HOLD_LIMIT
+from renderlayer.parsers.core.resumable import HOLD_LIMIT
 from tests.parsers.support import END_OF_TURN, TURN, asking, markers_of, opened, pieces, streamed, told
 
 LAW = settings(max_examples=8, suppress_health_check=list(HealthCheck))

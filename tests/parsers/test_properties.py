@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from renderlayer.parsers import TOOL_PARSERS, Answer, Conversation, Parser
-from renderlayer.parsers.messages import MessageFormat
-from renderlayer.parsers.reasoning_formats import REASONING
+from renderlayer.parsers.core.message_frames import MessageFormat
+from renderlayer.parsers.reasoning.formats import REASONING
 from renderlayer.parsers.response_template import NAMES as BY_TEMPLATE
-from renderlayer.parsers.tag_values import Tags
-from renderlayer.parsers.tool_formats import TOOLS
+from renderlayer.parsers.tool_calls.formats import TOOLS
+from renderlayer.parsers.tool_calls.tag_values import Tags
 from tests.parsers.examples import REASONING_EXAMPLES, TOOL_EXAMPLES
 from tests.parsers.support import END_OF_TURN, Words, asking, markers_of, opened, pieces, streamed, tokens_of
 from tests.parsers.test_laws import BITS

@@ -16,7 +16,7 @@ import pytest
 
 from renderlayer.derender import derender_chat
 from renderlayer.errors import RenderLayerError
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 
 PATH = "/v1/chat/completions/derender"
@@ -64,7 +64,7 @@ SETS = (
 class InProcess:
     """What the comparison takes for an HTTP client."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServedModel) -> None:
         self.server = server
 
     def json(self, path: str, body: Any) -> tuple[int, Any]:
@@ -87,11 +87,11 @@ def parity(shared: Path) -> ModuleType:
 
 
 @cache
-def packed(model: Path) -> Server:
-    return Server.open(Settings(model=str(model), served_model_name=[model.name]))
+def packed(model: Path) -> ServedModel:
+    return ServedModel.open(Settings(model=str(model), served_model_name=[model.name]))
 
 
-def serving(shared: Path, server_args: list[str]) -> Server:
+def serving(shared: Path, server_args: list[str]) -> ServedModel:
     """The server that the recorded flags describe."""
     model = next(argument for argument in server_args if argument.startswith("models/"))
     flags = {name: server_args[server_args.index(flag) + 1] for flag, name in PARSERS.items() if flag in server_args}
@@ -102,7 +102,7 @@ def serving(shared: Path, server_args: list[str]) -> Server:
         enable_auto_tool_choice="--enable-auto-tool-choice" in server_args,
         **flags,
     )
-    return Server(packed(folder).model, settings)
+    return ServedModel(packed(folder).model, settings)
 
 
 def recorded(shared: Path, name: str) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from renderlayer.parsers import Answer, Call, Parser
-from renderlayer.parsers.resumable import HOLD_LIMIT
+from renderlayer.parsers.core.resumable import HOLD_LIMIT
 from tests.parsers.examples import CALLS
 from tests.parsers.hostility import assert_refused_or_harmless, seconds, tampered
 from tests.parsers.support import TOOLS_GIVEN, Words, asking, opened, pieces, streamed, told

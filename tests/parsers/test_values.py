@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from renderlayer.parsers.json_scan import JsonScan
-from renderlayer.parsers.python_value import PythonValue, number
-from renderlayer.parsers.resumable import HOLD_LIMIT
-from renderlayer.parsers.schema import digest, to_json
+from renderlayer.parsers.core.resumable import HOLD_LIMIT
+from renderlayer.parsers.values.json_scan import JsonScan
+from renderlayer.parsers.values.python_value import PythonValue, number
+from renderlayer.parsers.values.schema import digest, to_json
 from tests.parsers.support import answered, tool
 
 PROPERTY = settings(max_examples=150)

@@ -1,12 +1,12 @@
-"""Tools and parser names that the tests of `renderlayer.parsers.adjust` share."""
+"""Tools and parser names that the tests of `renderlayer.constraints.adjust` share."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, NamedTuple
 
-from renderlayer.parsers.adjust import Adjustment
-from renderlayer.parsers.structural_tags.params import params
+from renderlayer.constraints.adjust import Adjustment
+from renderlayer.constraints.structural_tags.params import params
 
 NAMED = {"function": {"name": "book"}, "type": "function"}
 BOOK_SCHEMA = {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from renderlayer.derender import sse
+from renderlayer.derender.core import sse
 from tests.derender.engine import choice, response
 from tests.references.servers import served
 

@@ -19,7 +19,7 @@ from renderlayer.pipeline.disaggregated import (
 )
 from renderlayer.pipeline.engine import EngineError
 from renderlayer.references.address import Address
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.multimodal.images import encoded, picture
 from tests.pipeline.loop import read, wait
 from tests.references.conftest import faulty, faulty_store, place, s3, s3_url, store, vision, vision_folder
@@ -31,19 +31,19 @@ __all__ = ["faulty", "faulty_store", "one_thread", "place", "s3", "s3_url", "sto
 
 
 @pytest.fixture
-def server(vision: Callable[..., Server]) -> Server:
+def server(vision: Callable[..., ServedModel]) -> ServedModel:
     return vision()
 
 
 @pytest.fixture
-def roles(vision_folder: Path, server: Server) -> Iterator[Roles]:
+def roles(vision_folder: Path, server: ServedModel) -> Iterator[Roles]:
     with ExitStack() as stack:
         producer = stack.enter_context(engine(vision_folder, server, **connector("ec_producer")))
         consumer = stack.enter_context(engine(vision_folder, server, **connector("ec_consumer")))
         yield Roles(encode=producer, prefill=consumer, decode=consumer)
 
 
-def test_the_same_answer_as_one_engine(server: Server, roles: Roles) -> None:
+def test_the_same_answer_as_one_engine(server: ServedModel, roles: Roles) -> None:
     for urls in ((FIRST, SECOND), (FIRST, FIRST)):
         rendered = render(server, "reference", *urls)
         whole = wait(roles.encode.generate(rendered))["choices"]
@@ -56,14 +56,14 @@ def test_the_same_answer_as_one_engine(server: Server, roles: Roles) -> None:
         assert tokens == whole[0]["token_ids"]
 
 
-def test_text_needs_no_encoding(server: Server, roles: Roles) -> None:
+def test_text_needs_no_encoding(server: ServedModel, roles: Roles) -> None:
     rendered = render(server, "reference")
     answer = wait(disaggregated(rendered, roles))
     assert isinstance(answer, dict)
     assert answer["choices"] == wait(roles.decode.generate(rendered))["choices"]
 
 
-def test_what_each_engine_is_sent(server: Server) -> None:
+def test_what_each_engine_is_sent(server: ServedModel) -> None:
     rendered = render(server, "reference", FIRST, SECOND, FIRST)
     features, ids = rendered["features"], rendered["token_ids"]
     first, second = encode_requests(rendered)
@@ -85,7 +85,7 @@ def test_what_each_engine_is_sent(server: Server) -> None:
     assert decode["sampling_params"] == rendered["sampling_params"]
 
 
-def test_items_without_metadata_are_left_to_prefill(server: Server) -> None:
+def test_items_without_metadata_are_left_to_prefill(server: ServedModel) -> None:
     rendered = render(server, "reference", FIRST, SECOND)
     features = rendered["features"]
     features["mm_metadata"]["image"][1] = None
@@ -98,7 +98,7 @@ def test_items_without_metadata_are_left_to_prefill(server: Server) -> None:
     assert prefill_request(rendered, {})["features"] == rendered["features"]
 
 
-def test_metadata_alone_is_refused(server: Server, roles: Roles) -> None:
+def test_metadata_alone_is_refused(server: ServedModel, roles: Roles) -> None:
     rendered = render(server, "reference", FIRST)
     rendered["features"]["kwargs_data"] = None
     with pytest.raises(EngineError, match="metadata-only multimodal items require ec_transfer_params"):
@@ -107,7 +107,7 @@ def test_metadata_alone_is_refused(server: Server, roles: Roles) -> None:
         wait(disaggregated(rendered, roles))
 
 
-def test_an_engine_without_a_connector(server: Server, roles: Roles) -> None:
+def test_an_engine_without_a_connector(server: ServedModel, roles: Roles) -> None:
     with pytest.raises(BadGateway, match="encoder-cache connector"):
         wait(disaggregated(render(server, "reference", FIRST), Roles(roles.decode, roles.prefill, roles.decode)))
 
@@ -115,7 +115,7 @@ def test_an_engine_without_a_connector(server: Server, roles: Roles) -> None:
 @pytest.mark.parametrize(
     ("uri", "status"), [("s3://elsewhere/references/embeddings/embedding/n", 400), ("nothing", 400), ("{gone}", 424)]
 )
-def test_embeddings_that_cannot_be_loaded(server: Server, roles: Roles, s3: Any, uri: str, status: int) -> None:
+def test_embeddings_that_cannot_be_loaded(server: ServedModel, roles: Roles, s3: Any, uri: str, status: int) -> None:
     rendered = render(server, "reference", FIRST)
     (request,) = encode_requests(rendered)
     ((mm_hash, coordinates),) = wait(roles.encode.generate(request))["ec_transfer_params"].items()
@@ -127,7 +127,7 @@ def test_embeddings_that_cannot_be_loaded(server: Server, roles: Roles, s3: Any,
     assert caught.value.status == status
 
 
-def test_the_prefill_engine_sees_no_pixels(server: Server, roles: Roles, s3: Any) -> None:
+def test_the_prefill_engine_sees_no_pixels(server: ServedModel, roles: Roles, s3: Any) -> None:
     """The payload is deleted once it is encoded."""
     rendered = render(server, "reference", FIRST)
     (request,) = encode_requests(rendered)
@@ -138,7 +138,7 @@ def test_the_prefill_engine_sees_no_pixels(server: Server, roles: Roles, s3: Any
     assert answer["choices"] == wait(roles.encode.generate(render(server, "tensors", FIRST)))["choices"]
 
 
-def test_some_images_encoded_elsewhere_and_some_here(server: Server, roles: Roles) -> None:
+def test_some_images_encoded_elsewhere_and_some_here(server: ServedModel, roles: Roles) -> None:
     rendered = render(server, "reference", FIRST, SECOND)
     whole = wait(roles.encode.generate(rendered))["choices"]
     coordinates = wait(roles.encode.generate(encode_requests(rendered)[1]))["ec_transfer_params"]
@@ -151,7 +151,11 @@ def test_some_images_encoded_elsewhere_and_some_here(server: Server, roles: Role
 
 
 def test_the_example_of_the_readme(
-    server: Server, roles: Roles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    server: ServedModel,
+    roles: Roles,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     example = README.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
     for text, here in {

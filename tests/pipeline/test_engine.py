@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from renderlayer.derender import sse
+from renderlayer.derender.core import sse
 from renderlayer.errors import BadGateway, Unavailable
 from renderlayer.pipeline.engine import Engine
 from tests.derender.engine import choice, response

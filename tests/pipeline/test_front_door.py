@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
-from renderlayer.derender import sse
+from renderlayer.derender.core import sse
 from renderlayer.errors import NotFound, Unavailable
 from renderlayer.http.application import Application
 from renderlayer.http.complete import complete_endpoints
@@ -19,9 +19,9 @@ from renderlayer.pipeline.chat import PendingChat
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.messages import complete_messages
 from renderlayer.pipeline.responses import complete_responses
-from renderlayer.render.messages import render_messages
-from renderlayer.render.server import Server
-from renderlayer.wire._base import parse
+from renderlayer.render.messages.render import render_messages
+from renderlayer.served_model import ServedModel
+from renderlayer.wire.common.base import parse
 from renderlayer.wire.messages import MessagesRequest
 from tests.derender.engine import choice, encoded, events, response, split
 from tests.pipeline.loop import wait
@@ -34,7 +34,7 @@ BODIES = {
 
 
 @pytest.fixture
-def engine(server: Server) -> Iterator[Engine]:
+def engine(server: ServedModel) -> Iterator[Engine]:
     """An engine on the wire that always says the same."""
     tokens = encoded(server, SAID)
 
@@ -50,7 +50,7 @@ def engine(server: Server) -> Iterator[Engine]:
     wait(client.aclose())
 
 
-def test_whole_answers(server: Server, engine: Engine) -> None:
+def test_whole_answers(server: ServedModel, engine: Engine) -> None:
     answer = wait(complete_responses(BODIES["/v1/responses"], server, engine))
     assert isinstance(answer, dict)
     assert answer["output"][0]["content"][0]["text"] == SAID
@@ -61,14 +61,14 @@ def test_whole_answers(server: Server, engine: Engine) -> None:
     assert (message["content"][0]["text"], message["id"]) == (SAID, "msg_given")
 
 
-def test_an_error_of_the_request(server: Server, engine: Engine) -> None:
+def test_an_error_of_the_request(server: ServedModel, engine: Engine) -> None:
     for complete, path in ((complete_responses, "/v1/responses"), (complete_messages, "/v1/messages")):
         with pytest.raises(NotFound):
             wait(complete({**BODIES[path], "model": "other"}, server, engine))
 
 
 @pytest.mark.parametrize("path", BODIES)
-def test_streams_of_named_events(server: Server, engine: Engine, path: str) -> None:
+def test_streams_of_named_events(server: ServedModel, engine: Engine, path: str) -> None:
     client = client_of(server, engine)
     text = client.post(path, json={**BODIES[path], "stream": True}).text
     told = [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data:")]
@@ -84,31 +84,31 @@ def test_streams_of_named_events(server: Server, engine: Engine, path: str) -> N
 
 @pytest.mark.parametrize("path", BODIES)
 @pytest.mark.parametrize("stream", [False, True])
-def test_an_engine_that_is_busy_is_an_ordinary_error(server: Server, path: str, stream: bool) -> None:
+def test_an_engine_that_is_busy_is_an_ordinary_error(server: ServedModel, path: str, stream: bool) -> None:
     busy = Engine("http://engine", transport=httpx2.MockTransport(lambda request: httpx2.Response(503)))
     answer = client_of(server, busy).post(path, json={**BODIES[path], "stream": stream})
     assert answer.status_code == Unavailable.status
     wait(busy.aclose())
 
 
-def client_of(server: Server, engine: Engine) -> Any:
+def client_of(server: ServedModel, engine: Engine) -> Any:
     return TestClient(Application(server.settings, waiting=complete_endpoints(server, engine)))
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_what_a_request_leaves_out_is_told_in_a_header(server: Server, engine: Engine, stream: bool) -> None:
+def test_what_a_request_leaves_out_is_told_in_a_header(server: ServedModel, engine: Engine, stream: bool) -> None:
     given = [{"type": "item_of_tomorrow"}, {"role": "user", "content": "Hello"}]
     answer = client_of(server, engine).post("/v1/responses", json={"input": given, "stream": stream})
     assert answer.status_code == 200
     assert "item_of_tomorrow" in answer.headers["x-renderlayer-warning"]
 
 
-def test_later_parts_of_a_call_have_no_null_fields(server: Server) -> None:
+def test_later_parts_of_a_call_have_no_null_fields(server: ServedModel) -> None:
     """Clients that put calls together take a later `"type": null` for the type."""
     settings = replace(server.settings, tool_call_parser="hermes", enable_auto_tool_choice=True)
     tool = {"type": "function", "function": {"name": "f"}}
     body = {"messages": [{"role": "user", "content": "Hello"}], "tools": [tool], "stream": True}
-    pending = PendingChat(body, Server(server.model, settings))
+    pending = PendingChat(body, ServedModel(server.model, settings))
     said = '<tool_call>\n{"name": "f", "arguments": {"a": "hello, world"}}\n</tool_call>'
     ids = server.model.tokenizer.encode(said, False)
     events = [
@@ -121,7 +121,7 @@ def test_later_parts_of_a_call_have_no_null_fields(server: Server) -> None:
     assert all(set(call) == {"index", "function"} and set(call["function"]) == {"arguments"} for call in calls[1:])
 
 
-def test_a_budget_of_thinking_is_left_out_for_a_model_that_does_not_think(server: Server) -> None:
+def test_a_budget_of_thinking_is_left_out_for_a_model_that_does_not_think(server: ServedModel) -> None:
     thinking = {"type": "enabled", "budget_tokens": 1024}
     request = parse(MessagesRequest, {**BODIES["/v1/messages"], "max_tokens": 2048, "thinking": thinking})
     here, there = (render_messages(request, one)["sampling_params"] for one in (server.front_door, server))

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.derender.engine import encoded
 from tests.local.test_serve import COMMANDS, Running, running
 from tests.pipeline.scripted import BOUND, SILENT, TORRENT, Client, ScriptedEngine, points, until
@@ -31,12 +31,12 @@ MOST_THREADS = 40 + 8
 
 
 @pytest.fixture
-def engine(server: Server) -> ScriptedEngine:
+def engine(server: ServedModel) -> ScriptedEngine:
     return ScriptedEngine(encoded(server, "Hello there, good day!"))
 
 
 @pytest.fixture
-def door(server: Server, engine: ScriptedEngine) -> Iterator[Running]:
+def door(server: ServedModel, engine: ScriptedEngine) -> Iterator[Running]:
     """`renderlayer serve` before the scripted engine."""
     flags = [server.settings.model, "--served-model-name", "small"]
     with (
@@ -183,7 +183,7 @@ def test_answers_that_wait_starve_nobody(door: Running, engine: ScriptedEngine, 
     asyncio.run(run())
 
 
-def test_more_answers_than_may_wait_are_refused_at_once(server: Server, engine: ScriptedEngine) -> None:
+def test_more_answers_than_may_wait_are_refused_at_once(server: ServedModel, engine: ScriptedEngine) -> None:
     flags = [server.settings.model, "--max-waiting-answers", "2"]
     with engine.served() as url, running(COMMANDS[1], *flags, "--engine-url", url) as door:
 
@@ -209,7 +209,7 @@ def test_more_answers_than_may_wait_are_refused_at_once(server: Server, engine: 
         asyncio.run(run())
 
 
-def test_ready_while_engine_calls_get_through(server: Server, engine: ScriptedEngine) -> None:
+def test_ready_while_engine_calls_get_through(server: ServedModel, engine: ScriptedEngine) -> None:
     with engine.served() as url:
         with running(COMMANDS[1], server.settings.model, "--engine-url", url) as door:
             assert httpx.get(f"{door.url}/readyz").status_code == 200

@@ -10,17 +10,17 @@ from typing import Any
 import httpx2
 import pytest
 
-from renderlayer.derender import sse
+from renderlayer.derender.core import sse
 from renderlayer.errors import BadRequest
 from renderlayer.pipeline import Engine, complete_chat, complete_completion
 from renderlayer.pipeline.chat import PendingChat
 from renderlayer.pipeline.messages import pending_messages
 from renderlayer.pipeline.responses import pending_responses
 from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.derender.engine import choice, encoded, events, response, split
 from tests.models import open_server
 from tests.pipeline.loop import read, wait
@@ -31,7 +31,7 @@ HELLO = [{"role": "user", "content": "Hello"}]
 
 
 @pytest.fixture
-def engine(server: Server) -> Iterator[Engine]:
+def engine(server: ServedModel) -> Iterator[Engine]:
     tokens = encoded(server, SAID)
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -48,7 +48,7 @@ def engine(server: Server) -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="module")
-def hermes(model_folder: Path) -> Server:
+def hermes(model_folder: Path) -> ServedModel:
     return open_server(
         model_folder, Settings(served_model_name=["small"], tool_call_parser="hermes", enable_auto_tool_choice=True)
     )
@@ -56,7 +56,7 @@ def hermes(model_folder: Path) -> Server:
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("given", ["Hello there", ["Hello", "Good bye"], "ids"])
-def test_prompts_are_echoed(server: Server, engine: Engine, stream: bool, given: Any) -> None:
+def test_prompts_are_echoed(server: ServedModel, engine: Engine, stream: bool, given: Any) -> None:
     prompt = encoded(server, "Hello there") if given == "ids" else given
     body = {"prompt": prompt, "echo": True, "n": 2, "stream": stream}
     answer: Any = wait(complete_completion(body, server, engine))
@@ -69,7 +69,7 @@ def test_prompts_are_echoed(server: Server, engine: Engine, stream: bool, given:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_prompt_alone_is_echoed(server: Server, engine: Engine, stream: bool) -> None:
+def test_a_prompt_alone_is_echoed(server: ServedModel, engine: Engine, stream: bool) -> None:
     body = {"prompt": "Hello", "echo": True, "max_tokens": 0, "stream": stream}
     answer: Any = wait(complete_completion(body, server, engine))
     chunks = read(answer) if stream else [answer]
@@ -77,18 +77,20 @@ def test_a_prompt_alone_is_echoed(server: Server, engine: Engine, stream: bool) 
 
 
 @pytest.mark.parametrize(("name", "value"), [("best_of", 2), ("guided_json", {}), ("guided_regex", "a")])
-def test_what_is_gone_is_refused_by_name(server: Server, engine: Engine, name: str, value: Any) -> None:
+def test_what_is_gone_is_refused_by_name(server: ServedModel, engine: Engine, name: str, value: Any) -> None:
     with pytest.raises(BadRequest, match=name) as caught:
         wait(complete_completion({"prompt": "Hello", name: value}, server, engine))
     assert caught.value.param == name
 
 
-def test_echo_with_logprobs_is_refused(server: Server, engine: Engine) -> None:
+def test_echo_with_logprobs_is_refused(server: ServedModel, engine: Engine) -> None:
     with pytest.raises(BadRequest, match="prompt_logprobs"):
         wait(complete_completion({"prompt": "Hello", "echo": True, "logprobs": 1}, server, engine))
 
 
-def demanded(server: Server, strict: bool | None, choice: Any = "required", schema: Any = SCHEMA) -> dict[str, Any]:
+def demanded(
+    server: ServedModel, strict: bool | None, choice: Any = "required", schema: Any = SCHEMA
+) -> dict[str, Any]:
     """A chat that demands a call."""
     function: dict[str, Any] = {"name": "weather", "parameters": schema}
     if strict is not None:
@@ -119,14 +121,14 @@ NAMED = {"type": "function", "function": {"name": "weather"}}
 
 
 @pytest.mark.parametrize("choice", ["required", NAMED], ids=["required", "named"])
-def test_a_demanded_call_fits_its_schema(hermes: Server, choice: Any) -> None:
+def test_a_demanded_call_fits_its_schema(hermes: ServedModel, choice: Any) -> None:
     body = demanded(hermes, None, choice)
     assert schemas(tag_of(PendingChat(body, hermes).prompts[0])) == [SCHEMA]
     assert schemas(tag_of(render_chat(parse(ChatCompletionRequest, body), hermes))) == [True]  # as the reference
 
 
 @pytest.mark.parametrize("choice", ["required", NAMED], ids=["required", "named"])
-def test_a_demanded_call_that_need_not_be_strict_has_its_schema_s_shape(hermes: Server, choice: Any) -> None:
+def test_a_demanded_call_that_need_not_be_strict_has_its_schema_s_shape(hermes: ServedModel, choice: Any) -> None:
     text = {"type": "string", "maxLength": 9}
     properties = {"pattern": {**text, "pattern": "^a", "description": "b"}, "tags": {"type": "array", "items": text}}
     schema = {"type": "object", "properties": properties, "required": ["tags"], "if": {}, "title": "Weather"}
@@ -140,11 +142,11 @@ def test_a_demanded_call_that_need_not_be_strict_has_its_schema_s_shape(hermes: 
 @pytest.mark.parametrize(
     ("schema", "held_to"), [(None, {"type": "object"}), ({}, {"type": "object"}), ({"anyOf": [SCHEMA]},) * 2]
 )
-def test_arguments_without_a_schema_are_an_object(hermes: Server, schema: Any, held_to: Any) -> None:
+def test_arguments_without_a_schema_are_an_object(hermes: ServedModel, schema: Any, held_to: Any) -> None:
     assert schemas(tag_of(PendingChat(demanded(hermes, None, schema=schema), hermes).prompts[0])) == [held_to]
 
 
-def test_the_other_apis_hold_demanded_calls_too(hermes: Server) -> None:
+def test_the_other_apis_hold_demanded_calls_too(hermes: ServedModel) -> None:
     tool = {"name": "weather", "input_schema": SCHEMA}
     message = {"model": "small", "max_tokens": 9, "messages": HELLO, "tools": [tool], "tool_choice": {"type": "any"}}
     assert schemas(tag_of(pending_messages(message, hermes).prompts[0])) == [SCHEMA]
@@ -156,12 +158,12 @@ def test_the_other_apis_hold_demanded_calls_too(hermes: Server) -> None:
     assert schemas(tag_of(pending_responses(asked, hermes).prompts[0])) == [SCHEMA]
 
 
-def test_what_is_left_to_the_model_is_as_before(hermes: Server) -> None:
+def test_what_is_left_to_the_model_is_as_before(hermes: ServedModel) -> None:
     (rendered,) = PendingChat(demanded(hermes, None, "auto"), hermes).prompts
     assert rendered["sampling_params"].get("structured_outputs") is None
 
 
-def test_a_demanded_call_without_a_parser_is_refused_alike(server: Server, engine: Engine) -> None:
+def test_a_demanded_call_without_a_parser_is_refused_alike(server: ServedModel, engine: Engine) -> None:
     with pytest.raises(BadRequest, match="--tool-call-parser"):
         wait(complete_chat(demanded(server, None), server, engine))
     tool = {"type": "function", "name": "weather", "parameters": SCHEMA}

@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from renderlayer.http.app import create_app
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.models import open_server
 from tests.reference.errors import FILE, PATHS, bodies, outcome
@@ -27,7 +27,9 @@ def http(model_folder: Path) -> Iterator[TestClient]:
     settings = Settings(tool_call_parser="hermes", reasoning_parser="qwen3", enable_auto_tool_choice=True)
     opened = open_server(model_folder, settings)
     changed = replace(opened.settings, served_model_name=["small"])
-    with TestClient(create_app(changed, server=Server(opened.model, changed)), raise_server_exceptions=False) as client:
+    with TestClient(
+        create_app(changed, server=ServedModel(opened.model, changed)), raise_server_exceptions=False
+    ) as client:
         yield client
 
 

@@ -12,7 +12,7 @@ from moto.server import ThreadedMotoServer
 
 from renderlayer.references.address import Place
 from renderlayer.references.s3 import S3Store
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.models import open_server
 from tests.references.faults import FaultyStore
@@ -84,10 +84,10 @@ def vision_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def vision(vision_folder: Path, place: Place) -> Callable[..., Server]:
+def vision(vision_folder: Path, place: Place) -> Callable[..., ServedModel]:
     """Serves the vision model with references in the test's bucket; takes settings."""
 
-    def serve(**settings: Any) -> Server:
+    def serve(**settings: Any) -> ServedModel:
         chosen = {"served_model_name": ["vision"], "reference_bucket": place.bucket, **settings}
         return open_server(vision_folder, Settings(**chosen))
 

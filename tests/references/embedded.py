@@ -12,7 +12,7 @@ import torch
 
 from renderlayer.pipeline.engine import Engine as Client
 from renderlayer.references import ResolveReferences
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.pipeline.loop import wait
 from tests.references.servers import served
 
@@ -21,7 +21,7 @@ PATIENCE = 300
 
 
 @contextmanager
-def engine(folder: Path, server: Server, **options: Any) -> Iterator[Client]:
+def engine(folder: Path, server: ServedModel, **options: Any) -> Iterator[Client]:
     """A client of an engine with the middleware, which reads its settings from the environment."""
     from infra.generate.engine import Engine
     from infra.generate.loading import load

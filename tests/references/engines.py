@@ -18,9 +18,9 @@ from starlette.routing import Route
 
 from renderlayer.references import ResolveReferences
 from renderlayer.references.address import Address, Place
-from renderlayer.references.label import Label
+from renderlayer.references.content_store import Content, ContentStore
 from renderlayer.references.middleware import PATH
-from renderlayer.references.shelf import Content, Shelf
+from renderlayer.references.payload_metadata import PayloadMetadata
 from renderlayer.references.store import ObjectStore
 from renderlayer.settings import Settings
 
@@ -58,7 +58,7 @@ def _encoded(body: Any) -> bytes:
 
 def stored(store: ObjectStore, place: Place, data: bytes, name: str | None = None, model: str = MODEL) -> Address:
     """Put a payload where render would."""
-    kept = Shelf(store, place, model, 2).keep(Content("f" * 32, name or os.urandom(8).hex(), 70, lambda: data))
+    kept = ContentStore(store, place, model, 2).keep(Content("f" * 32, name or os.urandom(8).hex(), 70, lambda: data))
     assert isinstance(kept, Address)
     return kept
 
@@ -84,7 +84,7 @@ def base64_of(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def spoil(s3: Any, address: Address, data: bytes, label: Label | None) -> None:
+def spoil(s3: Any, address: Address, data: bytes, label: PayloadMetadata | None) -> None:
     """Write over an object behind the product's back."""
     metadata = label.metadata() if label else {}
     s3.put_object(Bucket=address.bucket, Key=address.key, Body=data, Metadata=metadata, ChecksumAlgorithm="SHA256")

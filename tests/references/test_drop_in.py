@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 from infra.local.gateway import Gateway
 from infra.local.template import read
 from renderlayer.http.app import create_app
-from renderlayer.http.lambda_handler import LambdaHandler
-from renderlayer.http.prefix import UnderPrefix
-from renderlayer.render.server import Server
+from renderlayer.http.aws.lambda_handler import LambdaHandler
+from renderlayer.http.middleware.prefix import UnderPrefix
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.events import FakeContext, http_api
 from tests.models import open_server
@@ -38,7 +38,7 @@ COMPLETION = "/v1/completions/render"
 HELLO = {"model": "small", "messages": [{"role": "user", "content": "Hello world, thank you."}]}
 
 
-def functions(server: Server) -> Gateway:
+def functions(server: ServedModel) -> Gateway:
     """Both functions behind the routes that the template gives them."""
     parts = {"RenderFunction": "render", "DerenderFunction": "derender"}
     handlers = {
@@ -49,14 +49,14 @@ def functions(server: Server) -> Gateway:
 
 
 @pytest.fixture
-def url(server: Server) -> Iterator[TestClient]:
+def url(server: ServedModel) -> Iterator[TestClient]:
     gateway = functions(server)
     yield TestClient(gateway)
     gateway.close()
 
 
 @pytest.fixture
-def vision_url(vision: Callable[..., Server]) -> Iterator[TestClient]:
+def vision_url(vision: Callable[..., ServedModel]) -> Iterator[TestClient]:
     """A deployment whose default is to send payloads by reference."""
     gateway = functions(vision(mm_payload="reference", reference_prefix="references"))
     yield TestClient(gateway)
@@ -104,7 +104,7 @@ def test_status_paths(url: TestClient, method: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("stage", ["prod", "$default"])
-def test_under_a_stage(server: Server, stage: str) -> None:
+def test_under_a_stage(server: ServedModel, stage: str) -> None:
     """Dynamo keeps the path of its service URL, so an API Gateway stage stands before every path."""
     handler = LambdaHandler(create_app(server.settings, ("render",), server), server.settings, "render")
     for path, body in BODIES.items():
@@ -114,7 +114,7 @@ def test_under_a_stage(server: Server, stage: str) -> None:
         assert handler(http_api(path, method=method, stage=stage), FakeContext())["statusCode"] == 200
 
 
-def test_under_a_mapping(server: Server) -> None:
+def test_under_a_mapping(server: ServedModel) -> None:
     client = TestClient(UnderPrefix(create_app(server.settings, server=server), "/tokenizer/v2"))
     assert post(client, "/tokenizer/v2" + CHAT, HELLO, RUST).status_code == 200
 
@@ -122,7 +122,7 @@ def test_under_a_mapping(server: Server) -> None:
 # 2. Status 200, JSON, HTTP/1.1 that is kept alive, and small enough.
 
 
-def test_one_connection_serves_many_requests(server: Server) -> None:
+def test_one_connection_serves_many_requests(server: ServedModel) -> None:
     gateway = functions(server)
     with served(gateway) as address:
         connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
@@ -280,7 +280,7 @@ def test_errors(url: TestClient, body: Any, status: int, text: str) -> None:
 # 7. Inside the routers' 5 seconds, the start of a function included.
 
 
-def test_a_cold_start_answers_in_time(server: Server) -> None:
+def test_a_cold_start_answers_in_time(server: ServedModel) -> None:
     environment = {"RENDERLAYER_MODEL": server.settings.model, "RENDERLAYER_SERVED_MODEL_NAME": "small"}
     with Function("functions.render.app.handler", environment) as function:
         outcome = function.invoke(http_api(CHAT, json.dumps(HELLO)))
@@ -312,7 +312,7 @@ def test_an_open_deployment_ignores_keys(url: TestClient) -> None:
 
 
 def test_trace_context_reaches_the_log(
-    server: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    server: ServedModel, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9")  # where functions write their own line
     gateway = functions(server)

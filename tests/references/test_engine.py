@@ -12,9 +12,9 @@ from renderlayer.pipeline.engine import Engine, EngineError
 from renderlayer.references.address import Address
 from renderlayer.references.writing import claims
 from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
-from renderlayer.wire._base import parse
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.multimodal.images import data_url, encoded, picture
 from tests.pipeline.loop import read, wait
 from tests.references.embedded import engine, one_thread
@@ -24,17 +24,17 @@ FIRST, SECOND = (data_url(encoded(picture(96, 64, seed=seed))) for seed in (1, 2
 
 
 @pytest.fixture
-def server(vision: Callable[..., Server]) -> Server:
+def server(vision: Callable[..., ServedModel]) -> ServedModel:
     return vision()
 
 
 @pytest.fixture
-def client(vision_folder: Path, server: Server) -> Iterator[Engine]:
+def client(vision_folder: Path, server: ServedModel) -> Iterator[Engine]:
     with engine(vision_folder, server) as running:
         yield running
 
 
-def render(server: Server, payload: str, *urls: str) -> dict[str, Any]:
+def render(server: ServedModel, payload: str, *urls: str) -> dict[str, Any]:
     parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
     body = {
         "model": "vision",
@@ -50,7 +50,7 @@ def render(server: Server, payload: str, *urls: str) -> dict[str, Any]:
     return render_chat(parse(ChatCompletionRequest, body), server)
 
 
-def test_the_same_answer_as_inline(server: Server, client: Engine) -> None:
+def test_the_same_answer_as_inline(server: ServedModel, client: Engine) -> None:
     inline = wait(client.generate(render(server, "tensors", FIRST, SECOND)))["choices"]
     referenced = render(server, "reference", FIRST, SECOND)
     assert wait(client.generate(referenced))["choices"] == inline
@@ -60,7 +60,7 @@ def test_the_same_answer_as_inline(server: Server, client: Engine) -> None:
     assert wait(client.generate(render(server, "reference", SECOND, FIRST)))["choices"] != inline
 
 
-def test_a_payload_that_is_gone(server: Server, client: Engine, s3: Any) -> None:
+def test_a_payload_that_is_gone(server: ServedModel, client: Engine, s3: Any) -> None:
     rendered = render(server, "reference", FIRST)
     address = Address.parse(rendered["features"]["kwargs_data"]["image"][0])
     s3.delete_object(Bucket=address.bucket, Key=address.key)

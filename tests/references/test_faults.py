@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from renderlayer.references.address import Address, Place
-from renderlayer.references.label import Label
+from renderlayer.references.payload_metadata import PayloadMetadata
 from renderlayer.references.s3 import PIECE, S3Store
 from tests.references.engines import MODEL, ask, base64_of, engine, request, slots_of, spoil, stored
 from tests.references.faults import FaultyStore
@@ -41,7 +41,7 @@ def test_a_deleted_object(place: Place, store: S3Store, s3: Any) -> None:
     }
 
 
-LABEL = Label.of(DATA, "f" * 32, MODEL, 70)
+LABEL = PayloadMetadata.of(DATA, "f" * 32, MODEL, 70)
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ LABEL = Label.of(DATA, "f" * 32, MODEL, 70)
         (DATA[:-1], LABEL, f"has {len(DATA) - 1} bytes where {len(DATA)} were written"),
         (bytes(len(DATA)), LABEL, "does not match its checksum"),
         (DATA, None, "was not written as a payload"),
-        (DATA, Label.of(DATA, "0" * 32, MODEL, 70), "has another fingerprint than its address"),
+        (DATA, PayloadMetadata.of(DATA, "0" * 32, MODEL, 70), "has another fingerprint than its address"),
         (b"", LABEL, f"has 0 bytes where {len(DATA)} were written"),
     ],
     ids=["truncated", "replaced", "foreign", "other fingerprint", "empty"],
 )
 def test_an_object_that_was_changed(
-    place: Place, store: S3Store, s3: Any, data: bytes, label: Label | None, says: str
+    place: Place, store: S3Store, s3: Any, data: bytes, label: PayloadMetadata | None, says: str
 ) -> None:
     address = stored(store, place, DATA)
     spoil(s3, address, data, label)

@@ -17,11 +17,11 @@ from renderlayer.errors import ConfigurationError
 from renderlayer.http.app import create_app
 from renderlayer.multimodal import MediaItem, Slot
 from renderlayer.references.address import Address, Place
-from renderlayer.references.label import Label
+from renderlayer.references.content_store import ContentStore
+from renderlayer.references.payload_metadata import PayloadMetadata
 from renderlayer.references.s3 import S3Store
-from renderlayer.references.shelf import Shelf
 from renderlayer.references.writing import referring
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.events import http_api
 from tests.multimodal.images import data_url, encoded, picture
@@ -35,7 +35,7 @@ OneClient = Callable[..., TestClient]
 
 
 @pytest.fixture
-def client(vision: Callable[..., Server]) -> Iterator[OneClient]:
+def client(vision: Callable[..., ServedModel]) -> Iterator[OneClient]:
     """A client of the application over the vision model; takes settings."""
 
     def serve(**settings: Any) -> TestClient:
@@ -66,7 +66,9 @@ def slots(body: dict[str, Any]) -> list[str]:
     return entries
 
 
-def test_a_photo_by_reference(client: OneClient, vision: Callable[..., Server], store: S3Store, place: Place) -> None:
+def test_a_photo_by_reference(
+    client: OneClient, vision: Callable[..., ServedModel], store: S3Store, place: Place
+) -> None:
     app = client()
     answer = app.post(CHAT, json=chat(PHOTO, mm_payload="reference", request_id="1"))
     assert len(answer.content) < 20_000
@@ -79,19 +81,19 @@ def test_a_photo_by_reference(client: OneClient, vision: Callable[..., Server], 
     assert stored is not None
     data = b"".join(store.read(address, stored))
     assert base64.b64encode(data).decode() == slots(inline)[0]
-    label = Label.read(stored.metadata)
+    label = PayloadMetadata.read(stored.metadata)
     model = vision().model.facts.fingerprint
     length = by_reference["features"]["mm_placeholders"]["image"][0]["length"]
-    assert label == Label.of(data, address.fingerprint, model, length)
+    assert label == PayloadMetadata.of(data, address.fingerprint, model, length)
     by_reference["features"]["kwargs_data"] = inline["features"]["kwargs_data"]
     assert by_reference == inline, "the metadata and all else stay as they are"
 
 
 @pytest.fixture
-def counted(vision: Callable[..., Server], place: Place, store: S3Store) -> tuple[Callable[[], str], list[str]]:
+def counted(vision: Callable[..., ServedModel], place: Place, store: S3Store) -> tuple[Callable[[], str], list[str]]:
     """Renders one image by reference, and the hashes of those whose pixels were computed."""
     server = vision()
-    write = referring(Shelf(store, place, server.model.facts.fingerprint, 2))
+    write = referring(ContentStore(store, place, server.model.facts.fingerprint, 2))
     computed: list[str] = []
 
     def counting(slot: Slot) -> str:
@@ -127,7 +129,7 @@ def test_a_hundred_renders_leave_one_object(
     assert s3.list_objects_v2(Bucket=place.bucket)["KeyCount"] == 1
 
 
-def test_another_process_finds_it(vision: Callable[..., Server], place: Place, faulty: FaultyStore) -> None:
+def test_another_process_finds_it(vision: Callable[..., ServedModel], place: Place, faulty: FaultyStore) -> None:
     """Two processes of the deployed function, one after the other: the second looks and writes nothing."""
     settings = vision().settings
     environment = {**settings.environment(), "AWS_ENDPOINT_URL_S3": faulty.url}

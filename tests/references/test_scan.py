@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from renderlayer.errors import BadRequest, RenderLayerError
 from renderlayer.references.scan import Found, mentioned, references
-from renderlayer.wire._base import parse
+from renderlayer.wire.common.base import parse
 from renderlayer.wire.generate import GenerateRequest
 
 ONE = "s3://bucket/references/f/one"

@@ -15,7 +15,7 @@ import pytest
 
 from renderlayer.pipeline.engine import Engine, EngineError
 from renderlayer.references.address import Address
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.pipeline.loop import wait
 from tests.references.test_engine import FIRST, SECOND, render
 
@@ -26,12 +26,12 @@ READY_SECONDS = 600
 
 
 @pytest.fixture
-def server(vision: Callable[..., Server]) -> Server:
+def server(vision: Callable[..., ServedModel]) -> ServedModel:
     return vision()
 
 
 @pytest.fixture
-def client(vision_folder: Path, server: Server, tmp_path: Path) -> Iterator[Engine]:
+def client(vision_folder: Path, server: ServedModel, tmp_path: Path) -> Iterator[Engine]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -71,12 +71,12 @@ def _wait_until_ready(process: subprocess.Popen[bytes], client: httpx.Client, lo
     pytest.fail(f"vllm did not start:\n{log.read_text()[-3000:]}")
 
 
-def test_the_same_answer_as_inline(server: Server, client: Engine) -> None:
+def test_the_same_answer_as_inline(server: ServedModel, client: Engine) -> None:
     inline = wait(client.generate(render(server, "tensors", FIRST, SECOND)))["choices"]
     assert wait(client.generate(render(server, "reference", FIRST, SECOND)))["choices"] == inline
 
 
-def test_a_payload_that_is_gone(server: Server, client: Engine) -> None:
+def test_a_payload_that_is_gone(server: ServedModel, client: Engine) -> None:
     rendered = render(server, "reference", FIRST)
     address = Address.parse(rendered["features"]["kwargs_data"]["image"][0])
     rendered["features"]["kwargs_data"]["image"][0] = str(Address(address.bucket, address.prefix, "f", "gone"))

@@ -10,29 +10,29 @@ import pytest
 
 from renderlayer.errors import BadRequest, NotFound, RenderLayerError, ValidationFailed
 from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.models import open_server
 
 HELLO = [{"role": "user", "content": "Hello world"}]
 TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}
 
 
-def render(server: Server, header_id: str | None = None, **body: Any) -> dict[str, Any]:
+def render(server: ServedModel, header_id: str | None = None, **body: Any) -> dict[str, Any]:
     return render_chat(parse(ChatCompletionRequest, {"messages": HELLO, **body}), server, header_id)
 
 
-def text_of(server: Server, rendered: dict[str, Any]) -> str:
+def text_of(server: ServedModel, rendered: dict[str, Any]) -> str:
     return server.model.tokenizer.decode(rendered["token_ids"], skip_special_tokens=False)
 
 
-def with_settings(server: Server, **changes: Any) -> Server:
-    return Server(server.model, replace(server.settings, **changes))
+def with_settings(server: ServedModel, **changes: Any) -> ServedModel:
+    return ServedModel(server.model, replace(server.settings, **changes))
 
 
-def test_a_plain_request_has_every_key_in_the_order_of_the_wire(server: Server) -> None:
+def test_a_plain_request_has_every_key_in_the_order_of_the_wire(server: ServedModel) -> None:
     rendered = render(server, model="small")
     assert list(rendered) == [
         "request_id",
@@ -84,26 +84,26 @@ def test_a_plain_request_has_every_key_in_the_order_of_the_wire(server: Server) 
     }
 
 
-def test_equal_requests_give_equal_results(server: Server) -> None:
+def test_equal_requests_give_equal_results(server: ServedModel) -> None:
     first, second = render(server, request_id="same"), render(server, request_id="same")
     assert first == second
 
 
-def test_max_tokens_is_stated_even_where_it_is_the_engines_default(server: Server) -> None:
+def test_max_tokens_is_stated_even_where_it_is_the_engines_default(server: ServedModel) -> None:
     assert render(server, max_tokens=16)["sampling_params"]["max_tokens"] == 16
 
 
-def test_max_completion_tokens_beats_max_tokens(server: Server) -> None:
+def test_max_completion_tokens_beats_max_tokens(server: ServedModel) -> None:
     assert render(server, max_tokens=5, max_completion_tokens=7)["sampling_params"]["max_tokens"] == 7
 
 
-def test_the_operators_cap_lowers_max_tokens(server: Server) -> None:
+def test_the_operators_cap_lowers_max_tokens(server: ServedModel) -> None:
     capped = with_settings(server, override_generation_config={"max_new_tokens": 9})
     assert render(capped)["sampling_params"]["max_tokens"] == 9
     assert render(capped, max_tokens=100)["sampling_params"]["max_tokens"] == 9
 
 
-def test_many_sampling_fields_travel(server: Server) -> None:
+def test_many_sampling_fields_travel(server: ServedModel) -> None:
     params = render(
         server,
         temperature=0,
@@ -129,30 +129,30 @@ def test_many_sampling_fields_travel(server: Server) -> None:
     assert params["output_kind"] == 1
 
 
-def test_a_tiny_temperature_is_raised(server: Server) -> None:
+def test_a_tiny_temperature_is_raised(server: ServedModel) -> None:
     assert render(server, temperature=0.001)["sampling_params"]["temperature"] == 0.01
 
 
-def test_stream_options_travel_only_with_streams(server: Server) -> None:
+def test_stream_options_travel_only_with_streams(server: ServedModel) -> None:
     rendered = render(server, stream=True, stream_options={"include_usage": True})
     assert rendered["stream_options"] == {"include_usage": True, "continuous_usage_stats": False}
     assert render(server)["stream_options"] is None
 
 
-def test_transfer_params_stand_at_the_top_level(server: Server) -> None:
+def test_transfer_params_stand_at_the_top_level(server: ServedModel) -> None:
     rendered = render(server, kv_transfer_params={"a": 1}, ec_transfer_params={})
     assert rendered["kv_transfer_params"] == {"a": 1}
     assert rendered["ec_transfer_params"] is None
     assert "extra_args" not in rendered["sampling_params"]
 
 
-def test_a_prompt_that_comes_back_in_kv_transfer_params_is_used_as_it_is(server: Server) -> None:
+def test_a_prompt_that_comes_back_in_kv_transfer_params_is_used_as_it_is(server: ServedModel) -> None:
     rendered = render(server, kv_transfer_params={"prompt_token_ids": [5, 6, 7], "remote": "x"})
     assert rendered["token_ids"] == [5, 6, 7]
     assert rendered["kv_transfer_params"] == {"remote": "x"}
 
 
-def test_request_ids(server: Server) -> None:
+def test_request_ids(server: ServedModel) -> None:
     assert render(server, request_id="mine")["request_id"] == "chatcmpl-mine"
     assert render(server, "header", request_id="mine")["request_id"] == "chatcmpl-header"
     drawn = render(server)["request_id"].removeprefix("chatcmpl-")
@@ -163,31 +163,33 @@ def test_request_ids(server: Server) -> None:
     ("effort", "given", "expected"),
     [("low", {}, True), ("none", {}, False), ("none", {"enable_thinking": True}, True)],
 )
-def test_reasoning_effort_switches_thinking(server: Server, effort: str, given: dict[str, Any], expected: bool) -> None:
+def test_reasoning_effort_switches_thinking(
+    server: ServedModel, effort: str, given: dict[str, Any], expected: bool
+) -> None:
     kwargs = render(server, reasoning_effort=effort, chat_template_kwargs=given)["parse_context"][
         "chat_template_kwargs"
     ]
     assert (kwargs["reasoning_effort"], kwargs["enable_thinking"]) == (effort, expected)
 
 
-def test_efforts_are_mapped_first(server: Server) -> None:
+def test_efforts_are_mapped_first(server: ServedModel) -> None:
     mapped = with_settings(server, reasoning_effort_map={"minimal": "none"})
     kwargs = render(mapped, reasoning_effort="minimal")["parse_context"]["chat_template_kwargs"]
     assert (kwargs["reasoning_effort"], kwargs["enable_thinking"]) == ("none", False)
 
 
-def test_template_kwargs_reach_the_template(server: Server) -> None:
+def test_template_kwargs_reach_the_template(server: ServedModel) -> None:
     rendered = render(server, chat_template_kwargs={"enable_thinking": False, "unknown": 1})
     assert text_of(server, rendered).endswith("<think>\n\n</think>\n\n")
 
 
-def test_continue_final_message_leaves_the_last_message_open(server: Server) -> None:
+def test_continue_final_message_leaves_the_last_message_open(server: ServedModel) -> None:
     messages = [*HELLO, {"role": "assistant", "content": "The answer is"}]
     rendered = render(server, messages=messages, continue_final_message=True, add_generation_prompt=False)
     assert text_of(server, rendered).endswith("The answer is")
 
 
-def test_both_endings_are_refused(server: Server) -> None:
+def test_both_endings_are_refused(server: ServedModel) -> None:
     with pytest.raises(BadRequest, match="Cannot set both"):
         render(server, continue_final_message=True, add_generation_prompt=True)
 
@@ -195,27 +197,27 @@ def test_both_endings_are_refused(server: Server) -> None:
 @pytest.mark.parametrize(
     ("side", "start", "end"), [("left", -4, None), ("right", 0, 4), (None, -4, None)], ids=["left", "right", "default"]
 )
-def test_truncation_keeps_one_end(server: Server, side: str | None, start: int, end: int | None) -> None:
+def test_truncation_keeps_one_end(server: ServedModel, side: str | None, start: int, end: int | None) -> None:
     whole = render(server)["token_ids"]
     cut = render(server, truncate_prompt_tokens=4, **({"truncation_side": side} if side else {}))["token_ids"]
     assert cut == whole[start:end]
 
 
-def test_truncation_to_the_context_leaves_room_for_one_token(server: Server) -> None:
+def test_truncation_to_the_context_leaves_room_for_one_token(server: ServedModel) -> None:
     long = [{"role": "user", "content": "word " * 6000}]
     rendered = render(server, messages=long, truncate_prompt_tokens=-1)
     assert len(rendered["token_ids"]) == server.max_model_len - 1
     assert rendered["sampling_params"]["max_tokens"] == 1
 
 
-def test_offsets_cover_the_text(server: Server) -> None:
+def test_offsets_cover_the_text(server: ServedModel) -> None:
     rendered = render(server, return_token_offsets=True)
     text = text_of(server, rendered)
     assert len(rendered["token_offsets"]) == len(rendered["token_ids"])
     assert "".join(text[start:end] for start, end in rendered["token_offsets"]) == text
 
 
-def test_a_history_of_calls_reaches_the_template(server: Server) -> None:
+def test_a_history_of_calls_reaches_the_template(server: ServedModel) -> None:
     call = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
     messages = [
         *HELLO,
@@ -229,23 +231,23 @@ def test_a_history_of_calls_reaches_the_template(server: Server) -> None:
     assert rendered["parse_context"]["history_tool_call_cnt"] == 1
 
 
-def test_an_empty_list_of_calls_is_no_call(server: Server) -> None:
+def test_an_empty_list_of_calls_is_no_call(server: ServedModel) -> None:
     messages = [*HELLO, {"role": "assistant", "content": "Hi", "tool_calls": []}]
     assert "<tool_call>" not in text_of(server, render(server, messages=messages))
 
 
-def test_text_parts_equal_a_string(server: Server) -> None:
+def test_text_parts_equal_a_string(server: ServedModel) -> None:
     parts = [{"role": "user", "content": [{"type": "text", "text": "Hello world"}]}]
     assert render(server, messages=parts)["token_ids"] == render(server)["token_ids"]
 
 
-def test_tool_choice_none_hides_tools_only_when_told(server: Server) -> None:
+def test_tool_choice_none_hides_tools_only_when_told(server: ServedModel) -> None:
     assert "get_weather" in text_of(server, render(server, tools=[TOOL], tool_choice="none"))
     hiding = with_settings(server, exclude_tools_when_tool_choice_none=True)
     assert "get_weather" not in text_of(server, render(hiding, tools=[TOOL], tool_choice="none"))
 
 
-def test_a_named_tool_keeps_the_references_key_order(server: Server) -> None:
+def test_a_named_tool_keeps_the_references_key_order(server: ServedModel) -> None:
     parsing = with_settings(server, tool_call_parser="hermes", enable_auto_tool_choice=True)
     choice = {"type": "function", "function": {"name": "get_weather"}}
     context = render(parsing, tools=[TOOL], tool_choice=choice)["parse_context"]
@@ -324,7 +326,7 @@ REFUSALS: list[tuple[dict[str, Any], type[RenderLayerError], str | None, str]] =
 
 @pytest.mark.parametrize(("body", "kind", "param", "text"), REFUSALS, ids=lambda value: str(value)[:40])
 def test_refusals(
-    server: Server, body: dict[str, Any], kind: type[RenderLayerError], param: str | None, text: str
+    server: ServedModel, body: dict[str, Any], kind: type[RenderLayerError], param: str | None, text: str
 ) -> None:
     with pytest.raises(kind) as caught:
         render(server, **body)
@@ -333,19 +335,19 @@ def test_refusals(
     assert text in caught.value.message
 
 
-def test_an_image_for_a_text_model_is_refused(server: Server) -> None:
+def test_an_image_for_a_text_model_is_refused(server: ServedModel) -> None:
     part = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     with pytest.raises(BadRequest, match="is not a multimodal model"):
         render(server, messages=[{"role": "user", "content": [part]}])
 
 
-def test_server_defaults_for_template_kwargs_can_be_overridden(server: Server) -> None:
+def test_server_defaults_for_template_kwargs_can_be_overridden(server: ServedModel) -> None:
     quiet = with_settings(server, default_chat_template_kwargs={"enable_thinking": False})
     assert text_of(server, render(quiet)).endswith("</think>\n\n")
     assert not text_of(server, render(quiet, chat_template_kwargs={"enable_thinking": True})).endswith("</think>\n\n")
 
 
-def test_generation_config_vllm_means_no_defaults(server: Server) -> None:
+def test_generation_config_vllm_means_no_defaults(server: ServedModel) -> None:
     assert render(with_settings(server, generation_config="vllm"))["sampling_params"]["temperature"] == 1.0
 
 
@@ -408,7 +410,7 @@ def test_what_a_closed_turn_thought_says_nothing_of_the_next(model_folder: Path)
     assert render_chat(chat(messages=turns, reasoning_effort="none"), server)["reasoning_ended"] is True
 
 
-def test_a_choice_that_is_null_rules_constraints_out_as_a_named_one_does(server: Server) -> None:
+def test_a_choice_that_is_null_rules_constraints_out_as_a_named_one_does(server: ServedModel) -> None:
     with pytest.raises(BadRequest, match="not both"):
         render(server, structured_outputs={"regex": "a"}, tool_choice=None)
     assert render(server, structured_outputs={"regex": "a"})["sampling_params"]["structured_outputs"]["regex"] == "a"

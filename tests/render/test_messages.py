@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from renderlayer.errors import BadRequest, NotFound, RenderLayerError, ValidationFailed
-from renderlayer.render.messages import count_message_tokens, render_messages
-from renderlayer.render.messages_request import chat_request
-from renderlayer.render.server import Server
+from renderlayer.render.messages.render import count_message_tokens, render_messages
+from renderlayer.render.messages.request import chat_request
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
-from renderlayer.wire._remarks import remarks
+from renderlayer.wire.common.base import parse
+from renderlayer.wire.common.remarks import remarks
 from renderlayer.wire.messages import CountTokensRequest, MessagesRequest
 from tests.models import CHATML, make_model_folder, open_server
 
@@ -27,7 +27,7 @@ STRICT_TURNS = """\
 
 
 @pytest.fixture(scope="module")
-def parsed(model_folder: Path) -> Server:
+def parsed(model_folder: Path) -> ServedModel:
     return open_server(model_folder, Settings(tool_call_parser="hermes", enable_auto_tool_choice=True))
 
 
@@ -35,12 +35,12 @@ def request(**body: Any) -> MessagesRequest:
     return parse(MessagesRequest, {"model": "small", "max_tokens": 64, "messages": HELLO, **body})
 
 
-def render(server: Server, **body: Any) -> Json:
-    server = Server(server.model, replace(server.settings, served_model_name=["small"]))
+def render(server: ServedModel, **body: Any) -> Json:
+    server = ServedModel(server.model, replace(server.settings, served_model_name=["small"]))
     return render_messages(request(**body), server)
 
 
-def prompt(server: Server, **body: Any) -> str:
+def prompt(server: ServedModel, **body: Any) -> str:
     return server.model.tokenizer.decode(render(server, **body)["token_ids"], skip_special_tokens=False)
 
 
@@ -48,11 +48,11 @@ def text_block(text: str) -> Json:
     return {"type": "text", "text": text}
 
 
-def turn(server: Server, role: str, *blocks: Json) -> list[Json]:
+def turn(server: ServedModel, role: str, *blocks: Json) -> list[Json]:
     return chat_request(request(messages=[{"role": role, "content": list(blocks)}]), server).messages
 
 
-def test_system_blocks_are_joined_and_the_billing_line_is_dropped(server: Server) -> None:
+def test_system_blocks_are_joined_and_the_billing_line_is_dropped(server: ServedModel) -> None:
     billing = "x-anthropic-billing-header: cc=1"
     blocks = [{"type": "text", "text": text} for text in (billing, "A.", "B.")]
 
@@ -61,7 +61,7 @@ def test_system_blocks_are_joined_and_the_billing_line_is_dropped(server: Server
     assert prompt(server, system=blocks[:1]) == prompt(server)
 
 
-def test_an_assistant_turn(server: Server) -> None:
+def test_an_assistant_turn(server: ServedModel) -> None:
     assert turn(
         server,
         "assistant",
@@ -82,7 +82,7 @@ def test_an_assistant_turn(server: Server) -> None:
     ]
 
 
-def test_tool_results_come_before_what_the_user_says(server: Server) -> None:
+def test_tool_results_come_before_what_the_user_says(server: ServedModel) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
     inner = [{"type": "text", "text": "21"}, image, {"type": "text", "text": "C"}]
     url = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
@@ -108,7 +108,7 @@ def test_tool_results_come_before_what_the_user_says(server: Server) -> None:
     ]
 
 
-def test_tools_change_in_the_course_of_a_conversation(server: Server) -> None:
+def test_tools_change_in_the_course_of_a_conversation(server: ServedModel) -> None:
     tools = [{**WEATHER, "strict": True}, *({**WEATHER, "name": name, "defer_loading": True} for name in "ab")]
     changes: list[Json] = [
         {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "b"}},
@@ -125,7 +125,7 @@ def test_tools_change_in_the_course_of_a_conversation(server: Server) -> None:
     assert "defer_loading" not in changed[1]["function"]
 
 
-def test_a_found_tool_is_named_to_the_model(server: Server) -> None:
+def test_a_found_tool_is_named_to_the_model(server: ServedModel) -> None:
     found = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "tool_reference", "tool_name": "a"}]}
 
     assert turn(server, "user", found) == [
@@ -135,13 +135,13 @@ def test_a_found_tool_is_named_to_the_model(server: Server) -> None:
     assert "<|im_start|>tool\na<|im_end|>" in prompt(server, messages=[{"role": "user", "content": [found]}])
 
 
-def test_a_turn_without_content_is_left_out_of_the_user_and_kept_of_the_assistant(server: Server) -> None:
+def test_a_turn_without_content_is_left_out_of_the_user_and_kept_of_the_assistant(server: ServedModel) -> None:
     assert turn(server, "user") == []
     assert turn(server, "user", {"type": "text"}, {"type": "text", "text": "x"}) == [{"role": "user", "content": "x"}]
     assert turn(server, "assistant") == [{"role": "assistant"}]
 
 
-def test_a_last_turn_of_the_assistant_is_continued(server: Server) -> None:
+def test_a_last_turn_of_the_assistant_is_continued(server: ServedModel) -> None:
     begun = [*HELLO, {"role": "assistant", "content": "1, 2,"}]
     called = [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]
 
@@ -149,7 +149,7 @@ def test_a_last_turn_of_the_assistant_is_continued(server: Server) -> None:
     assert prompt(server, messages=[*HELLO, {"role": "assistant", "content": called}]).endswith("assistant\n")
 
 
-def test_what_a_provider_ran_becomes_calls_results_and_text(server: Server) -> None:
+def test_what_a_provider_ran_becomes_calls_results_and_text(server: ServedModel) -> None:
     found = {"type": "web_search_result", "title": "Rome", "url": "https://r.it", "encrypted_content": "Eo8B"}
     said = turn(
         server,
@@ -178,7 +178,7 @@ def test_what_a_provider_ran_becomes_calls_results_and_text(server: Server) -> N
     ]
 
 
-def test_tools_that_a_provider_runs_are_left_out_with_a_remark(server: Server) -> None:
+def test_tools_that_a_provider_runs_are_left_out_with_a_remark(server: ServedModel) -> None:
     search = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
     pdf = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}}
     turns = [{"role": "user", "content": [{"type": "text", "text": "Hi"}, pdf]}]
@@ -189,14 +189,14 @@ def test_tools_that_a_provider_runs_are_left_out_with_a_remark(server: Server) -
     assert [("web_search_20250305" in text, "PDF" in text) for text in found] == [(False, True), (True, False)]
 
 
-def test_counted_tokens_are_those_of_the_prompt(parsed: Server) -> None:
+def test_counted_tokens_are_those_of_the_prompt(parsed: ServedModel) -> None:
     body = {"model": parsed.names[0], "messages": HELLO, "system": "Be brief.", "tools": [WEATHER]}
     counted = count_message_tokens(parse(CountTokensRequest, body), parsed)
 
     assert counted == {"input_tokens": len(render(parsed, system="Be brief.", tools=[WEATHER])["token_ids"])}
 
 
-def test_a_schema_is_an_object_by_default(server: Server) -> None:
+def test_a_schema_is_an_object_by_default(server: ServedModel) -> None:
     chat = chat_request(request(tools=[WEATHER]), server)
 
     assert chat.tool_dicts() == [
@@ -221,24 +221,24 @@ def test_a_schema_is_an_object_by_default(server: Server) -> None:
         ({"type": "tool", "name": "get_weather"}, {"function": {"name": "get_weather"}, "type": "function"}),
     ],
 )
-def test_tool_choices(parsed: Server, choice: Json | None, expected: Any) -> None:
+def test_tool_choices(parsed: ServedModel, choice: Json | None, expected: Any) -> None:
     context = render(parsed, tools=[WEATHER], tool_choice=choice)["parse_context"]
 
     assert context["tool_choice"] == expected
     assert context["parallel_tool_calls"] is True
 
 
-def test_one_call_at_a_time(parsed: Server) -> None:
+def test_one_call_at_a_time(parsed: ServedModel) -> None:
     answer = render(parsed, tools=[WEATHER], tool_choice={"type": "auto", "disable_parallel_tool_use": True})
 
     assert answer["parse_context"]["parallel_tool_calls"] is False
 
 
-def test_without_tools_there_is_no_choice(server: Server) -> None:
+def test_without_tools_there_is_no_choice(server: ServedModel) -> None:
     assert render(server)["parse_context"]["tool_choice"] is None
 
 
-def test_options(server: Server) -> None:
+def test_options(server: ServedModel) -> None:
     answer = render(
         server,
         max_tokens=2000,
@@ -263,7 +263,7 @@ def test_options(server: Server) -> None:
 INLINE = [*HELLO, {"role": "system", "content": "inline"}, {"role": "user", "content": "Go"}]
 
 
-def test_inline_system_messages_stay_where_the_template_takes_them(server: Server) -> None:
+def test_inline_system_messages_stay_where_the_template_takes_them(server: ServedModel) -> None:
     assert "Hello<|im_end|>\n<|im_start|>system\ninline<|im_end|>" in prompt(server, messages=INLINE)
 
 
@@ -343,7 +343,9 @@ def test_disabled_thinking_is_an_effort_that_the_template_knows(
         ({"tools": [WEATHER], "tool_choice": {"type": "tool"}}, ValidationFailed, "body.tool_choice"),
     ],
 )
-def test_refusals_name_the_field(server: Server, body: Json, error: type[RenderLayerError], param: str | None) -> None:
+def test_refusals_name_the_field(
+    server: ServedModel, body: Json, error: type[RenderLayerError], param: str | None
+) -> None:
     with pytest.raises(RenderLayerError) as caught:
         render(server, **body)
 

@@ -10,13 +10,13 @@ import pytest
 
 from renderlayer.errors import BadRequest, InvalidRequest, NotFound, RenderLayerError, ValidationFailed
 from renderlayer.render.chat import render_chat
-from renderlayer.render.responses import render_responses
-from renderlayer.render.responses_request import chat_request
-from renderlayer.render.server import Server
+from renderlayer.render.responses.render import render_responses
+from renderlayer.render.responses.request import chat_request
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
-from renderlayer.wire._remarks import remarks
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
+from renderlayer.wire.common.remarks import remarks
 from renderlayer.wire.responses import ResponsesRequest
 from tests.models import make_model_folder, open_server
 
@@ -25,7 +25,7 @@ WEATHER: Json = {"type": "function", "name": "get_weather", "parameters": {"type
 
 
 @pytest.fixture(scope="module")
-def parsed(model_folder: Path) -> Server:
+def parsed(model_folder: Path) -> ServedModel:
     settings = Settings(
         served_model_name=["small"],
         tool_call_parser="hermes",
@@ -35,11 +35,11 @@ def parsed(model_folder: Path) -> Server:
     return open_server(model_folder, settings)
 
 
-def render(server: Server, **body: Any) -> Json:
+def render(server: ServedModel, **body: Any) -> Json:
     return render_responses(parse(ResponsesRequest, {"input": "Hello", **body}), server)
 
 
-def prompt(server: Server, **body: Any) -> str:
+def prompt(server: ServedModel, **body: Any) -> str:
     return server.model.tokenizer.decode(render(server, **body)["token_ids"], skip_special_tokens=False)
 
 
@@ -47,19 +47,19 @@ def messages(items: list[Json], **body: Any) -> list[Json]:
     return chat_request(parse(ResponsesRequest, {"input": items, **body})).messages
 
 
-def refusal(server: Server, **body: Any) -> RenderLayerError:
+def refusal(server: ServedModel, **body: Any) -> RenderLayerError:
     with pytest.raises(RenderLayerError) as caught:
         render(server, **body)
     return caught.value
 
 
-def test_a_string_with_instructions_is_a_user_message_behind_a_system_message(server: Server) -> None:
+def test_a_string_with_instructions_is_a_user_message_behind_a_system_message(server: ServedModel) -> None:
     assert prompt(server, instructions="Be terse.") == (
         "<|im_start|>system\nBe terse.<|im_end|>\n<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n"
     )
 
 
-def test_the_prompt_is_the_one_that_chat_makes(server: Server) -> None:
+def test_the_prompt_is_the_one_that_chat_makes(server: ServedModel) -> None:
     chat = parse(ChatCompletionRequest, {"messages": [{"role": "user", "content": "Hello"}]})
 
     assert render(server)["token_ids"] == render_chat(chat, server)["token_ids"]
@@ -82,7 +82,7 @@ def test_a_bos_that_the_template_prints_is_not_doubled(tmp_path: Path) -> None:
     assert token_ids.count(bos) == 1
 
 
-def test_what_the_engine_is_left_to_decide(parsed: Server) -> None:
+def test_what_the_engine_is_left_to_decide(parsed: ServedModel) -> None:
     answer = render(parsed, stream=True, request_id="resp_1", kv_transfer_params={"a": 1})
 
     assert answer["request_id"] == "resp_1"
@@ -96,7 +96,7 @@ def test_what_the_engine_is_left_to_decide(parsed: Server) -> None:
     assert render(parsed, vllm_xargs={"q": 2})["sampling_params"]["extra_args"] == {"q": 2}
 
 
-def test_ids_are_made_when_none_is_given(server: Server) -> None:
+def test_ids_are_made_when_none_is_given(server: ServedModel) -> None:
     first, second = render(server)["request_id"], render(server)["request_id"]
 
     assert first.startswith("resp_")
@@ -147,14 +147,14 @@ def test_items_of_one_turn_become_one_message() -> None:
     ]
 
 
-def test_every_part_of_an_answer_is_in_the_prompt(server: Server) -> None:
+def test_every_part_of_an_answer_is_in_the_prompt(server: ServedModel) -> None:
     parts = [{"type": "output_text", "text": text, "annotations": []} for text in ("PART1", "PART2")]
     answer = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": parts}
 
     assert "assistant\nPART1\nPART2<|im_end|>" in prompt(server, input=[answer, {"role": "user", "content": "y"}])
 
 
-def test_what_cannot_be_read_is_left_out_with_a_remark(server: Server) -> None:
+def test_what_cannot_be_read_is_left_out_with_a_remark(server: ServedModel) -> None:
     hello = {"role": "user", "content": "Hello"}
     unread: list[Json] = [
         {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "gAAA"},
@@ -211,14 +211,14 @@ def test_calls_show_their_name_before_their_arguments(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", ["in_progress", "incomplete"])
-def test_an_unfinished_last_message_is_continued(server: Server, status: str) -> None:
+def test_an_unfinished_last_message_is_continued(server: ServedModel, status: str) -> None:
     item = {"type": "message", "role": "assistant", "id": "m", "status": status}
     text = prompt(server, input=[{**item, "content": [{"type": "output_text", "text": "The answer"}]}])
 
     assert text.endswith("<|im_start|>assistant\nThe answer")
 
 
-def test_a_finished_last_message_is_not_continued(server: Server) -> None:
+def test_a_finished_last_message_is_not_continued(server: ServedModel) -> None:
     item = {"type": "message", "role": "assistant", "id": "m", "status": "completed", "content": "Done"}
 
     assert prompt(server, input=[item]).endswith("<|im_start|>assistant\n")
@@ -258,7 +258,7 @@ def test_tool_choices(choice: Any, expected: str, names: list[str]) -> None:
     assert [tool["function"]["name"] for tool in chat.tool_dicts() or ()] == names
 
 
-def test_a_demanded_call_is_constrained_and_needs_no_flag(server: Server, parsed: Server) -> None:
+def test_a_demanded_call_is_constrained_and_needs_no_flag(server: ServedModel, parsed: ServedModel) -> None:
     assert (
         "structural_tag"
         in render(parsed, tools=[WEATHER], tool_choice="required")["sampling_params"]["structured_outputs"]
@@ -274,13 +274,13 @@ def test_a_demanded_call_is_constrained_and_needs_no_flag(server: Server, parsed
         ({"type": "json_schema", "name": "p", "schema": {"type": "object"}}, {"json": {"type": "object"}}),
     ],
 )
-def test_text_formats(server: Server, form: Json, expected: Json) -> None:
+def test_text_formats(server: ServedModel, form: Json, expected: Json) -> None:
     constraint = render(server, text={"format": form})["sampling_params"].get("structured_outputs") or {}
 
     assert {key: constraint[key] for key in ("json", "json_object") if constraint.get(key)} == expected
 
 
-def test_sampling_fields_and_efforts(server: Server) -> None:
+def test_sampling_fields_and_efforts(server: ServedModel) -> None:
     answer = render(
         server,
         max_output_tokens=7,
@@ -298,7 +298,7 @@ def test_sampling_fields_and_efforts(server: Server) -> None:
     assert "<think>" in prompt(server, reasoning={"effort": "none"})
 
 
-def test_truncation_auto_cuts_on_the_left(server: Server) -> None:
+def test_truncation_auto_cuts_on_the_left(server: ServedModel) -> None:
     answer = render(server, input="word " * 5000, truncation="auto")
 
     assert len(answer["token_ids"]) == server.max_model_len - 1
@@ -348,7 +348,9 @@ def test_truncation_auto_cuts_on_the_left(server: Server) -> None:
         ({"mm_processor_kwargs": {"a": 1}}, BadRequest, "mm_processor_kwargs"),
     ],
 )
-def test_refusals_name_the_field(server: Server, body: Json, error: type[RenderLayerError], param: str | None) -> None:
+def test_refusals_name_the_field(
+    server: ServedModel, body: Json, error: type[RenderLayerError], param: str | None
+) -> None:
     refused = refusal(server, **body)
 
     assert type(refused) is error
@@ -356,7 +358,7 @@ def test_refusals_name_the_field(server: Server, body: Json, error: type[RenderL
     assert refused.message
 
 
-def test_a_part_of_the_assistant_without_type_and_text_is_refused(server: Server) -> None:
+def test_a_part_of_the_assistant_without_type_and_text_is_refused(server: ServedModel) -> None:
     with pytest.raises(BadRequest) as caught:
         prompt(server, input=[{"role": "assistant", "id": "m", "content": [{}]}])
     assert caught.value.param == "type"

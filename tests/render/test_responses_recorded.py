@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from renderlayer.errors import RenderLayerError
-from renderlayer.render.messages import render_messages
-from renderlayer.render.responses import render_responses
-from renderlayer.render.server import Server
+from renderlayer.render.messages.render import render_messages
+from renderlayer.render.responses.render import render_responses
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
+from renderlayer.wire.common.base import parse
 from renderlayer.wire.messages import MessagesRequest
 from renderlayer.wire.responses import ResponsesRequest
 
@@ -42,11 +42,11 @@ def recorded(shared: Path, name: str) -> Iterator[Any]:
                 yield case
 
 
-def opened(shared: Path, model: str, **settings: Any) -> Server:
-    return Server.open(Settings(model=str(shared / "models" / model), served_model_name=[model], **settings))
+def opened(shared: Path, model: str, **settings: Any) -> ServedModel:
+    return ServedModel.open(Settings(model=str(shared / "models" / model), served_model_name=[model], **settings))
 
 
-def answer(server: Server, path: str, body: Any) -> tuple[int, Any]:
+def answer(server: ServedModel, path: str, body: Any) -> tuple[int, Any]:
     try:
         if "responses" in path:
             value = render_responses(parse(ResponsesRequest, body), server)

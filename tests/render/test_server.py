@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from renderlayer.errors import ConfigurationError
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,8 @@ from renderlayer.render.server import Server
     ids=str,
 )
 def test_settings_that_no_request_survives_are_found_when_the_model_is_opened(
-    server: Server, changes: dict[str, Any], named: str
+    server: ServedModel, changes: dict[str, Any], named: str
 ) -> None:
-    Server.open(server.settings)
+    ServedModel.open(server.settings)
     with pytest.raises(ConfigurationError, match=named):
-        Server.open(replace(server.settings, **changes))
+        ServedModel.open(replace(server.settings, **changes))

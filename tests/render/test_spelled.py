@@ -9,10 +9,10 @@ import pytest
 
 from renderlayer.errors import BadRequest
 from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.models import make_model_folder, open_server
 from tests.multimodal.conftest import QWEN_FILES, QWEN_TOKENS
 from tests.multimodal.images import data_url, encoded, picture
@@ -28,7 +28,7 @@ PADS = "<|image_pad|>" * 64
 
 
 @pytest.fixture(scope="module", params=[OPENAI, STRING], ids=["parts", "strings"])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Server:
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ServedModel:
     folder = tmp_path_factory.mktemp("models") / "seer"
     config = {"model_type": "qwen3_vl", "architectures": ["Qwen3VLForConditionalGeneration"]}
     tokens = ("<|endoftext|>", *QWEN_TOKENS)
@@ -38,7 +38,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return open_server(folder, Settings(served_model_name=["seer"]))
 
 
-def rendered(server: Server, *messages: dict[str, Any], **fields: Any) -> tuple[str, dict[str, Any]]:
+def rendered(server: ServedModel, *messages: dict[str, Any], **fields: Any) -> tuple[str, dict[str, Any]]:
     body = {"messages": list(messages), "mm_payload": "none", "add_generation_prompt": False, **fields}
     answer = render_chat(parse(ChatCompletionRequest, body), server)
     return server.model.tokenizer.decode(answer["token_ids"], skip_special_tokens=False), answer
@@ -51,7 +51,7 @@ def user(*parts: Any) -> dict[str, Any]:
     }
 
 
-def pads(server: Server, answer: dict[str, Any]) -> list[int]:
+def pads(server: ServedModel, answer: dict[str, Any]) -> list[int]:
     """Where the pads of the answer stand."""
     pad = server.model.vocabulary.id_of("<|image_pad|>")
     return [at for at, token in enumerate(answer["token_ids"]) if token == pad]
@@ -60,7 +60,7 @@ def pads(server: Server, answer: dict[str, Any]) -> list[int]:
 @pytest.mark.parametrize(
     "words", ["What is <|image_pad|> ?", "<|image_pad|>", "<|image_pad|><|image_pad|> and <|video_pad|>"]
 )
-def test_the_image_stands_where_the_template_put_it(server: Server, words: str) -> None:
+def test_the_image_stands_where_the_template_put_it(server: ServedModel, words: str) -> None:
     text, answer = rendered(server, user(words, IMAGE))
     assert words in text
     (place,) = answer["features"]["mm_placeholders"]["image"]
@@ -68,7 +68,7 @@ def test_the_image_stands_where_the_template_put_it(server: Server, words: str) 
     assert f"<|vision_start|>{PADS}<|vision_end|>" in text
 
 
-def test_other_turns_and_answers_of_tools(server: Server) -> None:
+def test_other_turns_and_answers_of_tools(server: ServedModel) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": '{"at": "<|image_pad|>"}'}}
     text, answer = rendered(
         server,
@@ -81,18 +81,18 @@ def test_other_turns_and_answers_of_tools(server: Server) -> None:
     assert all(words in text for words in ("write <|image_pad|>.", "I see <|image_pad|>", "<|image_pad|> was found"))
 
 
-def test_a_text_that_holds_the_mark(server: Server) -> None:
+def test_a_text_that_holds_the_mark(server: ServedModel) -> None:
     words = "zqx7spelledxqz and <|image_pad|>"
     text, answer = rendered(server, user(words, IMAGE))
     assert words in text and len(pads(server, answer)) == 64
 
 
-def test_without_media_nothing_changes(server: Server) -> None:
+def test_without_media_nothing_changes(server: ServedModel) -> None:
     _, answer = rendered(server, user("What is <|image_pad|> ?"))
     assert len(pads(server, answer)) == 1
 
 
-def test_placeholders_written_by_hand(server: Server) -> None:
+def test_placeholders_written_by_hand(server: ServedModel) -> None:
     """Templates that take strings let clients say where an image stands; one too many is refused."""
     whole = "<|vision_start|><|image_pad|><|vision_end|>"
     if server.model.facts.content_format == "openai":

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from renderlayer.constraints.structured import structured_outputs
 from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
-from renderlayer.render.structured import structured_outputs
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 EMPTY = {

@@ -22,9 +22,9 @@ from renderlayer.bundle.pack.families import suitable_parsers
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.errors import RenderLayerError
 from renderlayer.parsers import ParserNames
-from renderlayer.render.server import Server
 from renderlayer.roundtrip import examine
 from renderlayer.roundtrip.reading import Sizes
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.conftest import SHARED
 
@@ -66,12 +66,12 @@ def make_model(folder: Path) -> Model:
     return open_bundle(pack(model, folder / "bundle"))
 
 
-def serve(model: Model, template: Path, bundle: Path) -> Server:
+def serve(model: Model, template: Path, bundle: Path) -> ServedModel:
     """The model with this template and the parsers that suit it."""
     opened = open_bundle(bundle, Settings(chat_template=str(template)))
     names = parsers(template)
     facts = replace(opened.facts, tool_parser=names.tool or "", reasoning_parser=names.reasoning or "")
-    return Server(
+    return ServedModel(
         replace(model, templates=opened.templates, facts=facts),
         Settings(model=str(bundle), chat_template=str(template)),
     )
@@ -84,7 +84,7 @@ def chunks(count: int) -> Iterator[Sizes]:
         yield from ((first, count) for first in range(1, count))
 
 
-def report(server: Server) -> dict[str, Any]:
+def report(server: ServedModel) -> dict[str, Any]:
     """The round trip; `skipped` where the template refuses tools."""
     try:
         return examine(server, cuts=chunks)

@@ -10,14 +10,14 @@ import pytest
 
 from renderlayer.cli import main
 from renderlayer.parsers import ParserNames
-from renderlayer.render.server import Server
 from renderlayer.roundtrip import examine, lines
 from renderlayer.roundtrip.reading import cuts
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.models import CHATML, make_model_folder, open_server
 
 HERMES = ParserNames("hermes", None)
-Open = Callable[[str], Server]
+Open = Callable[[str], ServedModel]
 
 THINKING = """\
 {%- for message in messages %}<|im_start|>{{ message.role }}
@@ -37,7 +37,7 @@ THINKING = """\
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Open:
-    def opened(template: str) -> Server:
+    def opened(template: str) -> ServedModel:
         return open_server(make_model_folder(tmp_path / "model", template=template), Settings())
 
     return opened
@@ -47,7 +47,7 @@ def lost(report: dict[str, Any], part: str, by: str) -> list[str]:
     return [row["case"] for row in report["losses"] if row["part"] == part and row["by"] == by]
 
 
-def test_everything_comes_back_in_every_chunking(server: Server) -> None:
+def test_everything_comes_back_in_every_chunking(server: ServedModel) -> None:
     report = examine(server, HERMES, cuts)
 
     assert report["calls"]["made"] > 50
@@ -59,7 +59,7 @@ def test_everything_comes_back_in_every_chunking(server: Server) -> None:
     assert report["better"] is None
 
 
-def test_a_template_that_writes_no_reasoning_loses_it(server: Server) -> None:
+def test_a_template_that_writes_no_reasoning_loses_it(server: ServedModel) -> None:
     report = examine(server, HERMES)
 
     assert report["reasoning"]["back"] == 0
@@ -67,11 +67,11 @@ def test_a_template_that_writes_no_reasoning_loses_it(server: Server) -> None:
     assert lost(report, "reasoning", "parser") == []
 
 
-def test_reports_are_reproducible(server: Server) -> None:
+def test_reports_are_reproducible(server: ServedModel) -> None:
     assert examine(server, HERMES) == examine(server, HERMES)
 
 
-def test_a_better_parser_is_named(server: Server) -> None:
+def test_a_better_parser_is_named(server: ServedModel) -> None:
     for names in (ParserNames("deepseek_v3", None), ParserNames(None, None)):
         report = examine(server, names)
 
@@ -148,7 +148,7 @@ def test_a_template_that_refuses_tools_is_told(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_harmony_prompts_are_written_token_by_token(shared: Path) -> None:
-    report = examine(Server.open(Settings(model=str(shared / "models" / "tiny-gptoss"))))
+    report = examine(ServedModel.open(Settings(model=str(shared / "models" / "tiny-gptoss"))))
 
     assert report["tool_parser"] == "openai"
     assert report["calls"]["back"] == report["calls"]["made"] > 50

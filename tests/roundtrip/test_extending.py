@@ -11,7 +11,7 @@ import pytest
 
 from renderlayer.bundle.pack import families
 from renderlayer.parsers import ParserNames, registry
-from renderlayer.parsers.tool_formats import TOOLS
+from renderlayer.parsers.tool_calls.formats import TOOLS
 from renderlayer.roundtrip import examine
 from renderlayer.roundtrip.reading import cuts
 from renderlayer.settings import Settings

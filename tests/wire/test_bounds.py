@@ -11,8 +11,8 @@ import pytest
 
 from renderlayer import wire
 from renderlayer.errors import ValidationFailed
-from renderlayer.wire._base import Body, parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import Body, parse
 from renderlayer.wire.derender import parse_chat
 
 MANY = 300_000

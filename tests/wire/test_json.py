@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderlayer.wire._json import compact, read
+from renderlayer.wire.common.json_text import compact, read
 
 VALUES = st.recursive(
     st.none()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from renderlayer.errors import RenderLayerError
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from renderlayer.wire.messages import MessagesRequest
 
 HELLO = [{"role": "user", "content": "Hello"}]

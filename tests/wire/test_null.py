@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from renderlayer.errors import ValidationFailed
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from renderlayer.wire.derender import parse_chat, parse_completion
 
 

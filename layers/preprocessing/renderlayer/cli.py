@@ -106,7 +106,7 @@ def _show(bundle: str) -> None:
 
 
 def _serve_arguments(parser: argparse.ArgumentParser) -> None:
-    from renderlayer.http.serve import add_arguments, add_workers
+    from renderlayer.http.server.serve import add_arguments, add_workers
 
     parser.usage = f"{parser.prog} [MODEL] [FLAG ...]"  # the groups below list them
     add_arguments(parser)
@@ -114,7 +114,7 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from renderlayer.http.serve import main as serve
+    from renderlayer.http.server.serve import main as serve
 
     serve(arguments)
     return 0
@@ -136,7 +136,7 @@ def _batch_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _batch(arguments: argparse.Namespace) -> int:
-    from renderlayer.batch.report import print_status
+    from renderlayer.batch.api.report import print_status
 
     logging.getLogger("renderlayer").setLevel(logging.ERROR)  # what failed is told in a sentence
     return print_status(arguments.address, arguments.json)

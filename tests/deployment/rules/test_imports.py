@@ -17,15 +17,15 @@ LOCAL = (
     "bundle/pack",
     "cli",
     "cli.py",
-    "http/serve.py",
-    "http/announce.py",
-    "http/connection.py",
-    "http/workers.py",
+    "http/server/serve.py",
+    "http/server/ready_log.py",
+    "http/server/connection.py",
+    "http/server/workers.py",
     "http/page",
-    "http/docs.py",
+    "http/page/docs.py",
     "http/openapi/build.py",
     "http/openapi/management.py",
-    "http/metrics.py",
+    "http/server/metrics.py",
 )
 """Parts that only servers and people's machines run."""
 RUNTIME = {"boto3", "botocore"}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from infra.local.template import read
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from tests.deployment.rules.test_alarms import metrics
 from tests.deployment.transformed import Json, of_type, properties, transformed
 from tests.events import function_url, http_api
@@ -45,7 +45,7 @@ def patterns(group: str) -> list[str]:
     ]
 
 
-def logged(server: Server, handler: str, event: Json, **named: Any) -> list[Json]:
+def logged(server: ServedModel, handler: str, event: Json, **named: Any) -> list[Json]:
     """What a function logs that finds no engine."""
     environment = {
         "RENDERLAYER_MODEL": server.settings.model,
@@ -61,11 +61,11 @@ def logged(server: Server, handler: str, event: Json, **named: Any) -> list[Json
     ("group", "handler", "event", "runtime"),
     [
         ("CompleteLogs", "functions.complete.app.handler", http_api, "awslambdaric"),
-        ("StreamLogs", "functions.stream.app.handler", function_url, "renderlayer.http.runtime"),
+        ("StreamLogs", "functions.stream.app.handler", function_url, "renderlayer.http.aws.runtime"),
     ],
 )
 def test_an_engine_that_is_out_of_reach_is_counted(
-    server: Server, group: str, handler: str, event: Any, runtime: str
+    server: ServedModel, group: str, handler: str, event: Any, runtime: str
 ) -> None:
     (pattern,) = patterns(group)
     said = logged(server, handler, event("/v1/chat/completions", CHAT), runtime=runtime)
@@ -86,14 +86,14 @@ def test_the_filters_count_what_the_alarm_watches() -> None:
     assert "Dimensions" not in alarm
 
 
-def test_alarms_on_our_own_metrics_name_dimensions_that_are_written(server: Server) -> None:
+def test_alarms_on_our_own_metrics_name_dimensions_that_are_written(server: ServedModel) -> None:
     template = transformed()
     own = [row for row in metrics(template) if row["Namespace"] == "renderlayer"]
     assert own
     event = function_url("/v1/chat/completions", CHAT)
     (line,) = (
         row
-        for row in logged(server, "functions.stream.app.handler", event, runtime="renderlayer.http.runtime")
+        for row in logged(server, "functions.stream.app.handler", event, runtime="renderlayer.http.aws.runtime")
         if row.get("message") == "request"
     )
     (directive,) = line["_aws"]["CloudWatchMetrics"]

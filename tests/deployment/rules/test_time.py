@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 
 from __future__ import annotations
 
-from renderlayer.http.lambda_handler import LAST_SECONDS
+from renderlayer.http.aws.lambda_handler import LAST_SECONDS
 from tests.deployment.transformed import of_type, properties, transformed
 
 WAITS = 30

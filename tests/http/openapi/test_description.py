@@ -20,13 +20,13 @@ from renderlayer.http.app import create_app
 from renderlayer.http.application import Application
 from renderlayer.http.batches import create_batch_app
 from renderlayer.http.complete import complete_endpoints
-from renderlayer.http.metrics import PATH as METRICS
 from renderlayer.http.openapi import description
 from renderlayer.http.openapi.build import OPERATIONS
 from renderlayer.http.openapi.examples import ANSWER, MODEL
 from renderlayer.http.openapi.operation import Operation
+from renderlayer.http.server.metrics import PATH as METRICS
 from renderlayer.pipeline.engine import Engine
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.runtime import ROOT
 
@@ -47,11 +47,11 @@ def generated(request: httpx2.Request) -> httpx2.Response:
 
 
 @pytest.fixture(scope="module")
-def clients(server: Server) -> Iterator[dict[str, TestClient]]:
+def clients(server: ServedModel) -> Iterator[dict[str, TestClient]]:
     """By tag: what works with the model under the examples' name, and a front door whose engine answers one token."""
     flags = {"served_model_name": [MODEL], "tool_call_parser": "hermes", "enable_auto_tool_choice": True}
     settings = replace(server.settings, api_key=["key"], **flags)
-    renamed = Server(server.model, settings)
+    renamed = ServedModel(server.model, settings)
     engine = Engine("http://engine", transport=httpx2.MockTransport(generated))
     door = Application(settings, waiting=complete_endpoints(renamed, engine))
     with (
@@ -80,7 +80,7 @@ def test_it_is_valid() -> None:
     validate(description())
 
 
-def test_it_names_what_is_served_and_nothing_else(server: Server) -> None:
+def test_it_names_what_is_served_and_nothing_else(server: ServedModel) -> None:
     settings = Settings(batch_bucket="bucket", engine_url="http://engine", model=server.settings.model)
     apps = (create_app(settings, server=server), create_batch_app(settings))
     served = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.models import make_model_folder, open_server
 
@@ -22,7 +22,7 @@ DATE = "2026-11-29"
 
 
 @pytest.fixture(scope="session")
-def harmony(tmp_path_factory: pytest.TempPathFactory) -> Server:
+def harmony(tmp_path_factory: pytest.TempPathFactory) -> ServedModel:
     """The model, served as `oss` with its tool parser, on a fixed day."""
     folder = make_model_folder(
         tmp_path_factory.mktemp("harmony") / "oss",

@@ -12,7 +12,7 @@ from renderlayer.bundle.engines.jinja import JinjaEngine
 from renderlayer.render.renderers.deepseek_v4 import DeepSeekV4
 from renderlayer.render.renderers.deepseek_v32 import DeepSeekV32
 from renderlayer.render.renderers.dsml import BEGIN, END_THINK, THINK
-from renderlayer.render.renderers.program import Program
+from renderlayer.render.renderers.prompt_encoder import PromptEncoder
 
 TOOLS = [
     {"type": "function", "function": {"name": name, "description": "Größe", "parameters": {"type": "object"}}}
@@ -25,7 +25,7 @@ ARGUMENTS: list[dict[str, Any]] = [{"a": ""}, {"a": 'x"y<z>'}, {"a": 1.5, "b": [
     ("program", "template"),
     [(DeepSeekV32(), "DeepSeek-V3.2.jinja"), (DeepSeekV4(), "DeepSeek-V4-Flash-0731.jinja")],
 )
-def test_equal_text(program: Program, template: str, shared: Path) -> None:
+def test_equal_text(program: PromptEncoder, template: str, shared: Path) -> None:
     engine = JinjaEngine((shared / f"templates/deepseek-ai-{template}").read_text("utf-8"))
     chance = random.Random(1)
     for _ in range(300):

@@ -16,10 +16,10 @@ from renderlayer.bundle import open_model
 from renderlayer.bundle.decoding import byte_level_bytes
 from renderlayer.render.chat import render_chat
 from renderlayer.render.renderers.typescript import typescript
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from tests.render.renderers.conftest import DATE
 
 library = pytest.importorskip("openai_harmony")
@@ -36,9 +36,9 @@ NAMES = ("p", "q", "Z", "é", "a b")
 
 
 @pytest.fixture(scope="module")
-def oss(shared: Path) -> Server:
+def oss(shared: Path) -> ServedModel:
     settings = Settings(model=str(shared / "models/tiny-gptoss"), system_start_date=DATE)
-    return Server(open_model(settings), settings)
+    return ServedModel(open_model(settings), settings)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def schema(source: random.Random, depth: int) -> Any:
     return out if source.random() > 0.05 else source.choice([True, None, "x", []])
 
 
-def test_conversations(oss: Server, encoding: Any) -> None:
+def test_conversations(oss: ServedModel, encoding: Any) -> None:
     source = random.Random(3)
     for _ in range(150):
         turns = [turn(source, number) for number in range(source.randint(0, 4))]

@@ -10,12 +10,12 @@ from typing import Any
 
 from renderlayer.errors import RenderLayerError
 from renderlayer.render.chat import render_chat
-from renderlayer.render.messages import render_messages
-from renderlayer.render.responses import render_responses
-from renderlayer.render.server import Server
+from renderlayer.render.messages.render import render_messages
+from renderlayer.render.responses.render import render_responses
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import Body, parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import Body, parse
 from renderlayer.wire.messages import MessagesRequest
 from renderlayer.wire.responses import ResponsesRequest
 from tests.render.renderers.conftest import DATE
@@ -36,7 +36,7 @@ def test_recorded_prompts(shared: Path) -> None:
         enable_auto_tool_choice=True,
         system_start_date=DATE,
     )
-    server = Server.open(settings)
+    server = ServedModel.open(settings)
     count = 0
     with gzip.open(shared / "corpus/tiny-gptoss.jsonl.gz", "rt", encoding="utf-8", errors="surrogatepass") as lines:
         for case in map(json.loads, lines):

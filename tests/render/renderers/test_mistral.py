@@ -13,12 +13,12 @@ from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.render.chat import render_chat
 from renderlayer.render.completion import render_completion
-from renderlayer.render.responses import render_responses
-from renderlayer.render.server import Server
+from renderlayer.render.responses.render import render_responses
 from renderlayer.render.tokenize import tokenize_request
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._base import parse
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 from renderlayer.wire.completion import CompletionRequest
 from renderlayer.wire.responses import ResponsesRequest
 from renderlayer.wire.tokenize import TokenizeChatRequest
@@ -74,7 +74,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def servers(folders: dict[str, Path]) -> dict[str, Server]:
+def servers(folders: dict[str, Path]) -> dict[str, ServedModel]:
     """A server for each version of the format; they differ in nothing else."""
     settings = Settings(
         served_model_name=["small"],
@@ -84,7 +84,7 @@ def servers(folders: dict[str, Path]) -> dict[str, Server]:
         reasoning_effort_map={"low": "high"},
     )
     packed = open_server(folders["v13"], settings)
-    return {version: Server(as_version(packed.model, version), packed.settings) for version in VERSIONS}
+    return {version: ServedModel(as_version(packed.model, version), packed.settings) for version in VERSIONS}
 
 
 def as_version(model: Model, version: str) -> Model:
@@ -93,20 +93,20 @@ def as_version(model: Model, version: str) -> Model:
 
 
 @pytest.fixture
-def newest(servers: dict[str, Server]) -> Server:
+def newest(servers: dict[str, ServedModel]) -> ServedModel:
     return servers["v13"]
 
 
-def render(server: Server, messages: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
+def render(server: ServedModel, messages: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
     return render_chat(parse(ChatCompletionRequest, {"messages": messages, **fields}), server)
 
 
-def spelled(server: Server, token_ids: list[int]) -> str:
+def spelled(server: ServedModel, token_ids: list[int]) -> str:
     return server.model.tokenizer.decode(token_ids, skip_special_tokens=False)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_prompts_are_mistral_commons(folders: dict[str, Path], servers: dict[str, Server], version: str) -> None:
+def test_prompts_are_mistral_commons(folders: dict[str, Path], servers: dict[str, ServedModel], version: str) -> None:
     theirs = MistralTokenizer.from_file(folders[version] / "tekken.json")
     for messages, tools in SAMPLES:
         body = {"tools": tools} if tools else {}
@@ -135,7 +135,7 @@ def test_sentencepiece_tokenizers_are_mistral_commons(tmp_path: Path) -> None:
     assert server.model.tokenizer.decode(server.model.tokenizer.encode(text)) == text
 
 
-def test_no_text_becomes_a_control_token(newest: Server) -> None:
+def test_no_text_becomes_a_control_token(newest: ServedModel) -> None:
     """callers.md 19."""
     control = set(newest.model.vocabulary.added.values())
     messages = [{"role": "user", "content": CONTROL}]
@@ -147,7 +147,7 @@ def test_no_text_becomes_a_control_token(newest: Server) -> None:
     assert spelled(newest, completion) == f"<s>{CONTROL}"
 
 
-def test_ids_of_calls_are_cut_to_nine_characters(servers: dict[str, Server]) -> None:
+def test_ids_of_calls_are_cut_to_nine_characters(servers: dict[str, ServedModel]) -> None:
     messages = [
         *HELLO,
         {"role": "assistant", "content": None, "tool_calls": [call("chatcmpl-tool-123abcdefghi")]},
@@ -158,7 +158,7 @@ def test_ids_of_calls_are_cut_to_nine_characters(servers: dict[str, Server]) -> 
     assert rendered["parse_context"]["history_tool_call_cnt"] == 1
 
 
-def test_a_continued_message_is_left_open(newest: Server) -> None:
+def test_a_continued_message_is_left_open(newest: ServedModel) -> None:
     messages = [*HELLO, {"role": "assistant", "content": "Once upon"}]
     rendered = render(newest, messages, continue_final_message=True, add_generation_prompt=False)
     assert spelled(newest, rendered["token_ids"]) == "<s>[INST]Hello[/INST]Once upon"
@@ -180,13 +180,13 @@ def test_a_continued_message_is_left_open(newest: Server) -> None:
         ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}, "messages"),
     ],
 )
-def test_refusals(newest: Server, fields: dict[str, Any], param: str | None) -> None:
+def test_refusals(newest: ServedModel, fields: dict[str, Any], param: str | None) -> None:
     with pytest.raises(BadRequest) as refusal:
         render(newest, **{"messages": HELLO, **fields})
     assert refusal.value.param == param
 
 
-def test_reasoning_effort_counts_from_version_15(servers: dict[str, Server]) -> None:
+def test_reasoning_effort_counts_from_version_15(servers: dict[str, ServedModel]) -> None:
     without = render(servers["v13"], HELLO)["token_ids"]
     assert render(servers["v13"], HELLO, reasoning_effort="low")["token_ids"] == without
     with_effort = spelled(servers["v15"], render(servers["v15"], HELLO, reasoning_effort="low")["token_ids"])
@@ -195,7 +195,7 @@ def test_reasoning_effort_counts_from_version_15(servers: dict[str, Server]) -> 
         render(servers["v15"], HELLO, reasoning_effort="minimal")
 
 
-def test_truncation_and_limits_apply_to_the_ids(newest: Server) -> None:
+def test_truncation_and_limits_apply_to_the_ids(newest: ServedModel) -> None:
     ids = render(newest, HELLO)["token_ids"]
     assert render(newest, HELLO, truncate_prompt_tokens=3)["token_ids"] == ids[-3:]
     with pytest.raises(BadRequest) as refusal:
@@ -203,14 +203,14 @@ def test_truncation_and_limits_apply_to_the_ids(newest: Server) -> None:
     assert refusal.value.param == "input_tokens"
 
 
-def test_there_are_no_offsets(newest: Server) -> None:
+def test_there_are_no_offsets(newest: ServedModel) -> None:
     """callers.md 15."""
     body = {"prompt": "Hello", "return_token_offsets": True}
     assert render_completion(parse(CompletionRequest, body), newest)[0]["token_offsets"] is None
     assert render(newest, HELLO, return_token_offsets=True)["token_offsets"] is None
 
 
-def test_other_endpoints(newest: Server) -> None:
+def test_other_endpoints(newest: ServedModel) -> None:
     expected = render(newest, HELLO)["token_ids"]
     assert tokenize_request(parse(TokenizeChatRequest, {"messages": HELLO}), newest)["tokens"] == expected
     assert render_responses(parse(ResponsesRequest, {"input": "Hello"}), newest)["token_ids"] == expected
@@ -223,7 +223,7 @@ def test_calls_need_no_parser(folders: dict[str, Path]) -> None:
     assert "[AVAILABLE_TOOLS]" in spelled(server, render(server, HELLO, tools=[TOOL])["token_ids"])
 
 
-def test_answers_of_newer_tokenizers_follow_a_grammar(servers: dict[str, Server]) -> None:
+def test_answers_of_newer_tokenizers_follow_a_grammar(servers: dict[str, ServedModel]) -> None:
     ids = servers["v13"].model.vocabulary.added
     rendered = render(servers["v13"], HELLO, tools=[TOOL], tool_choice="required")
     grammar = rendered["sampling_params"]["structured_outputs"]["grammar"]
@@ -238,13 +238,13 @@ def test_answers_of_newer_tokenizers_follow_a_grammar(servers: dict[str, Server]
     assert "structured_outputs" not in old["sampling_params"]
 
 
-def test_control_tokens_that_parsers_need_stay_visible(newest: Server) -> None:
+def test_control_tokens_that_parsers_need_stay_visible(newest: ServedModel) -> None:
     added = newest.model.vocabulary.added
     ids = [added[text] for text in ("[TOOL_CALLS]", "[ARGS]", "[THINK]", "[/THINK]", "</s>", "[INST]")]
     assert newest.model.tokenizer.decode(ids, skip_special_tokens=True) == "[TOOL_CALLS][ARGS][THINK][/THINK]"
 
 
-def test_facts(newest: Server) -> None:
+def test_facts(newest: ServedModel) -> None:
     facts = newest.model.facts
     assert (facts.tool_parser, facts.reasoning_parser, facts.renderer) == ("mistral", "mistral", "mistral")
     assert facts.special_tokens == {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}

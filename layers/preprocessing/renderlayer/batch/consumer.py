@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from renderlayer.batch.queue import Retries, each_record
-from renderlayer.batch.split import deadline
+from renderlayer.batch.steps.split import deadline
+from renderlayer.batch.storage.queue import Retries, each_record
 from renderlayer.errors import RenderLayerError, Unavailable
 
 Json = dict[str, Any]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from renderlayer.batch.cutter import Limits
-from renderlayer.batch.join import Joiner
-from renderlayer.batch.queue import Queue
-from renderlayer.batch.running import Endpoint
-from renderlayer.batch.split import Splitter
-from renderlayer.batch.store import Bucket
-from renderlayer.batch.undertaker import Undertaker
-from renderlayer.batch.work import Worker
+from renderlayer.batch.steps.dead_letters import DeadLetterHandler
+from renderlayer.batch.steps.join import Joiner
+from renderlayer.batch.steps.running import Endpoint
+from renderlayer.batch.steps.sharder import Limits
+from renderlayer.batch.steps.split import Splitter
+from renderlayer.batch.steps.work import Worker
+from renderlayer.batch.storage.queue import Queue
+from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import ConfigurationError
 from renderlayer.settings import PREFIX, Settings
 
@@ -41,8 +41,8 @@ def worker(settings: Settings, endpoints: Mapping[str, Endpoint]) -> Worker:
 
 
 @cache
-def undertaker() -> Undertaker:
-    return Undertaker(splitter(), worker(Settings.from_environment(), {}), joiner())
+def undertaker() -> DeadLetterHandler:
+    return DeadLetterHandler(splitter(), worker(Settings.from_environment(), {}), joiner())
 
 
 def set_aside(message: str) -> None:

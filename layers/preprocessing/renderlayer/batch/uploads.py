@@ -13,10 +13,10 @@ from urllib.parse import unquote
 
 import orjson
 
-from renderlayer.batch import keys
-from renderlayer.batch.assembly import Pace, Segment, assemble
-from renderlayer.batch.files import BATCH, Files, stored_name
-from renderlayer.batch.store import Bucket, Source
+from renderlayer.batch.api.files import BATCH, Files, stored_name
+from renderlayer.batch.steps.assembly import Pace, Segment, assemble
+from renderlayer.batch.storage import keys
+from renderlayer.batch.storage.store import Bucket, Source
 from renderlayer.errors import BadRequest, InvalidRequest, NotFound, Unavailable
 from renderlayer.references.store import Gone
 

@@ -8,9 +8,9 @@ and the same for completions. The Responses and the Messages API have modules of
 `messages_answer`, which a chat call does not import. `sse` reads and writes server-sent events.
 """
 
-from renderlayer.derender.chat import derender_chat
-from renderlayer.derender.completion import derender_completion
-from renderlayer.derender.streams import ChatStream, CompletionStream, stream_chat, stream_completion
+from renderlayer.derender.openai.chat import derender_chat
+from renderlayer.derender.openai.completion import derender_completion
+from renderlayer.derender.openai.streams import ChatStream, CompletionStream, stream_chat, stream_completion
 
 __all__ = [
     "ChatStream",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from renderlayer.derender.custom_input import CustomInput
-from renderlayer.parsers.events import Call, CallArguments, CallStart
+from renderlayer.derender.events.custom_input import CustomInput
+from renderlayer.parsers.core.events import Call, CallArguments, CallStart
 
 Json = dict[str, Any]
 

@@ -19,15 +19,15 @@ from renderlayer.http.body import (
     read_body,
     require_json,
 )
-from renderlayer.http.counts import count_tokens
+from renderlayer.http.execution.counts import count_tokens
+from renderlayer.http.execution.stages import timed
+from renderlayer.http.execution.threads import run_blocking
 from renderlayer.http.routes import ROUTES, Route
 from renderlayer.http.splice import spliced
-from renderlayer.http.stages import timed
-from renderlayer.http.threads import aside
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire._json import dumped, dumped_fast
-from renderlayer.wire._remarks import HEADER, header_value, remarks
+from renderlayer.wire.common.json_text import dumped, dumped_fast
+from renderlayer.wire.common.remarks import HEADER, header_value, remarks
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -38,7 +38,7 @@ PARTS = ("render", "derender", "complete")
 
 
 def create_app(
-    settings: Settings | None = None, parts: Sequence[str] = PARTS, server: Server | None = None
+    settings: Settings | None = None, parts: Sequence[str] = PARTS, server: ServedModel | None = None
 ) -> Application:
     """Build the application.
 
@@ -51,7 +51,7 @@ def create_app(
         ConfigurationError: the model cannot be opened.
     """
     settings = settings or Settings.from_environment()
-    server = server or Server.open(settings)
+    server = server or ServedModel.open(settings)
     endpoints = {route.path: _endpoint(route, server) for route in ROUTES if route.part in parts}
     engine = cache(partial(_open_engine, settings))
     front_door: dict[str, Endpoint] = {}
@@ -64,7 +64,7 @@ def create_app(
     return app
 
 
-def _add_status_routes(api: FastAPI, server: Server, engine: Callable[[], Engine]) -> None:
+def _add_status_routes(api: FastAPI, server: ServedModel, engine: Callable[[], Engine]) -> None:
     from renderlayer.http.status import add_status_routes
 
     add_status_routes(api, server, engine)
@@ -77,7 +77,7 @@ def _open_engine(settings: Settings) -> Engine:
     return Engine(settings.engine_url, engine_key(settings))
 
 
-def _endpoint(route: Route, server: Server) -> Endpoint:
+def _endpoint(route: Route, server: ServedModel) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         if route.stream is not None and media_type(request.scope) == EVENT_STREAM:
             from renderlayer.http.streams import derendered_stream
@@ -110,6 +110,6 @@ def _endpoint(route: Route, server: Server) -> Endpoint:
                 response.headers[HEADER] = header_value(found)
             return response
 
-        return await aside(request.scope, work)
+        return await run_blocking(request.scope, work)
 
     return endpoint

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from renderlayer.http.auth import EchoRequestId, Keys, RequireKey
-from renderlayer.http.disconnect import Disconnected, NoAnswer
+from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
 from renderlayer.http.faults import FORESEEN, answer_to
+from renderlayer.http.middleware.auth import EchoRequestId, Keys, RequireKey
 from renderlayer.http.paths import route_path
 from renderlayer.memory import until_answered
 from renderlayer.settings import Settings

@@ -17,16 +17,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from renderlayer.batch.files import BATCH, OUTPUT, Files
-from renderlayer.batch.orders import Orders
-from renderlayer.batch.store import Bucket
+from renderlayer.batch.api.files import BATCH, OUTPUT, Files
+from renderlayer.batch.api.service import BatchService
+from renderlayer.batch.storage.store import Bucket
 from renderlayer.batch.uploads import Uploads
 from renderlayer.deadline import seconds_left
 from renderlayer.errors import InvalidRequest, NotImplementedHere
 from renderlayer.http.application import Application
+from renderlayer.http.aws.lambda_handler import ENVELOPE, LambdaHandler
 from renderlayer.http.body import decoded, error_response, read_body
 from renderlayer.http.complete import PATHS
-from renderlayer.http.lambda_handler import ENVELOPE, LambdaHandler
 from renderlayer.http.routes import ROUTES
 from renderlayer.settings import PREFIX, Settings
 
@@ -51,7 +51,7 @@ def _add_routes(app: FastAPI, settings: Settings) -> None:
         bucket = Bucket(settings.batch_bucket)
         _add_files(app, Files(bucket), settings)
         _add_uploads(app, Uploads(bucket), settings)
-        _add_batches(app, Orders(bucket, URLS), settings)
+        _add_batches(app, BatchService(bucket, URLS), settings)
     else:
         _add_refusal(app)
 
@@ -115,7 +115,7 @@ def _add_uploads(app: FastAPI, uploads: Uploads, settings: Settings) -> None:
         return uploads.cancel(upload_id)
 
 
-def _add_batches(app: FastAPI, orders: Orders, settings: Settings) -> None:
+def _add_batches(app: FastAPI, orders: BatchService, settings: Settings) -> None:
     @app.post("/v1/batches")
     async def create(request: Request) -> Json:
         return await run_in_threadpool(orders.create, await _json_of(request, settings))

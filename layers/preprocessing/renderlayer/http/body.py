@@ -12,9 +12,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from renderlayer.errors import BadRequest, PayloadTooLarge, RenderLayerError, RequestTimeout, ValidationFailed
-from renderlayer.http.disconnect import Disconnected
-from renderlayer.wire._base import malformed
-from renderlayer.wire._json import dumped_lenient, read
+from renderlayer.http.execution.disconnect import Disconnected
+from renderlayer.wire.common.base import malformed
+from renderlayer.wire.common.json_text import dumped_lenient, read
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"

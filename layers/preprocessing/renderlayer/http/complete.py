@@ -11,21 +11,21 @@ from starlette.responses import Response
 
 from renderlayer.http.application import Endpoint
 from renderlayer.http.body import decoded, header, json_response, read_body, require_json
-from renderlayer.http.counts import count_generated, count_tokens
-from renderlayer.http.disconnect import Disconnected, NoAnswer, while_connected
-from renderlayer.http.stages import observe, timed
+from renderlayer.http.execution.counts import count_generated, count_tokens
+from renderlayer.http.execution.disconnect import Disconnected, NoAnswer, while_connected
+from renderlayer.http.execution.stages import observe, timed
+from renderlayer.http.execution.threads import aside_of
+from renderlayer.http.execution.waiting import Waiting
 from renderlayer.http.streams import EventStream
-from renderlayer.http.threads import aside_of
-from renderlayer.http.waiting import Waiting
 from renderlayer.pipeline.chat import PendingChat
 from renderlayer.pipeline.completion import PendingCompletion
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.messages import pending_messages
 from renderlayer.pipeline.pending import Begin, Pending, chunks, generated
 from renderlayer.pipeline.responses import pending_responses
-from renderlayer.render.server import Server
-from renderlayer.wire._json import dumped
-from renderlayer.wire._remarks import HEADER, header_value, remarks
+from renderlayer.served_model import ServedModel
+from renderlayer.wire.common.json_text import dumped
+from renderlayer.wire.common.remarks import HEADER, header_value, remarks
 
 Json = dict[str, Any]
 
@@ -46,13 +46,13 @@ PATHS: dict[str, FrontDoor] = {
 }
 
 
-def complete_endpoints(server: Server, engine: Engine) -> dict[str, Endpoint]:
+def complete_endpoints(server: ServedModel, engine: Engine) -> dict[str, Endpoint]:
     """The front door, by path; answers come from `engine`."""
     waiting = Waiting(server.settings.max_waiting_answers)
     return {path: _endpoint(door, server, engine, waiting) for path, door in PATHS.items()}
 
 
-def _endpoint(door: FrontDoor, server: Server, engine: Engine, waiting: Waiting) -> Endpoint:
+def _endpoint(door: FrontDoor, server: ServedModel, engine: Engine, waiting: Waiting) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         require_json(request.scope)
         waiting.enter()
@@ -68,7 +68,7 @@ def _endpoint(door: FrontDoor, server: Server, engine: Engine, waiting: Waiting)
         return response
 
     async def answer(request: Request, body: bytes) -> Response:
-        aside = aside_of(request.scope)
+        run_blocking = aside_of(request.scope)
         header_id = header(request.scope, b"x-request-id")
 
         def rendered() -> Pending:
@@ -76,11 +76,13 @@ def _endpoint(door: FrontDoor, server: Server, engine: Engine, waiting: Waiting)
                 return door.begin(decoded(body), server, header_id)
 
         with remarks() as left_out:
-            pending: Pending = await aside(rendered)
+            pending: Pending = await run_blocking(rendered)
         headers = {HEADER: header_value(left_out)} if left_out else {}
         if pending.stream:
             count_tokens(request.scope, pending.prompts)
-            told = chunks(pending, engine, aside=aside, seen=partial(count_generated, request.scope), ended=observe)
+            told = chunks(
+                pending, engine, run_blocking=run_blocking, seen=partial(count_generated, request.scope), ended=observe
+            )
             try:
                 # what fails before the first chunk is an ordinary error
                 first = [chunk] if (chunk := await anext(told, None)) is not None else []
@@ -99,7 +101,7 @@ def _endpoint(door: FrontDoor, server: Server, engine: Engine, waiting: Waiting)
             count_tokens(request.scope, answer)
             return dumped(answer)
 
-        response = json_response(await aside(whole))
+        response = json_response(await run_blocking(whole))
         response.headers.update(headers)
         return response
 

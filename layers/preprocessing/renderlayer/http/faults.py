@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from renderlayer.errors import NotImplementedHere, RenderLayerError
 from renderlayer.http.body import error_response, in_anthropics_form
-from renderlayer.wire._json import unencodable
+from renderlayer.wire.common.json_text import unencodable
 
 FORESEEN = (RenderLayerError, UnicodeEncodeError, ModuleNotFoundError)
 """What endpoints raise about a request, or about what is not installed; everything else is a fault of ours."""

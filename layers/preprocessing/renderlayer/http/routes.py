@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 
 # (decoded body, server, X-Request-Id header) -> answer
-Work = Callable[[Any, Server, str | None], Any]
+Work = Callable[[Any, ServedModel, str | None], Any]
 # (decoded events of the body, server) -> events of the answer
-StreamWork = Callable[[Iterable[Any], Server], Iterator[Any]]
+StreamWork = Callable[[Iterable[Any], ServedModel], Iterator[Any]]
 
 
 @dataclass(frozen=True)
@@ -46,39 +46,39 @@ class Route:
 
 def _chat_render() -> Work:
     from renderlayer.render.chat import render_chat
-    from renderlayer.wire._base import parse
     from renderlayer.wire.chat import ChatCompletionRequest
+    from renderlayer.wire.common.base import parse
 
     return lambda body, server, header_id: render_chat(parse(ChatCompletionRequest, body), server, header_id)
 
 
 def _completion_render() -> Work:
     from renderlayer.render.completion import render_completion
-    from renderlayer.wire._base import parse
+    from renderlayer.wire.common.base import parse
     from renderlayer.wire.completion import CompletionRequest
 
     return lambda body, server, header_id: render_completion(parse(CompletionRequest, body), server, header_id)
 
 
 def _responses_render() -> Work:
-    from renderlayer.render.responses import render_responses
-    from renderlayer.wire._base import parse
+    from renderlayer.render.responses.render import render_responses
+    from renderlayer.wire.common.base import parse
     from renderlayer.wire.responses import ResponsesRequest
 
     return lambda body, server, header_id: render_responses(parse(ResponsesRequest, body), server, header_id)
 
 
 def _messages_render() -> Work:
-    from renderlayer.render.messages import render_messages
-    from renderlayer.wire._base import parse
+    from renderlayer.render.messages.render import render_messages
+    from renderlayer.wire.common.base import parse
     from renderlayer.wire.messages import MessagesRequest
 
     return lambda body, server, header_id: render_messages(parse(MessagesRequest, body), server, header_id)
 
 
 def _count_message_tokens() -> Work:
-    from renderlayer.render.messages import count_message_tokens
-    from renderlayer.wire._base import parse
+    from renderlayer.render.messages.render import count_message_tokens
+    from renderlayer.wire.common.base import parse
     from renderlayer.wire.messages import CountTokensRequest
 
     return lambda body, server, header_id: count_message_tokens(parse(CountTokensRequest, body), server)
@@ -86,10 +86,10 @@ def _count_message_tokens() -> Work:
 
 def _tokenize() -> Work:
     from renderlayer.render.tokenize import tokenize_request
-    from renderlayer.wire._base import parse
+    from renderlayer.wire.common.base import parse
     from renderlayer.wire.tokenize import TokenizeChatRequest, TokenizeCompletionRequest
 
-    def work(body: Any, server: Server, header_id: str | None) -> Any:
+    def work(body: Any, server: ServedModel, header_id: str | None) -> Any:
         chat = isinstance(body, dict) and "messages" in body
         request: TokenizeChatRequest | TokenizeCompletionRequest
         request = parse(TokenizeChatRequest, body) if chat else parse(TokenizeCompletionRequest, body)
@@ -100,7 +100,7 @@ def _tokenize() -> Work:
 
 def _detokenize() -> Work:
     from renderlayer.render.tokenize import detokenize_request
-    from renderlayer.wire._base import parse
+    from renderlayer.wire.common.base import parse
     from renderlayer.wire.tokenize import DetokenizeRequest
 
     return lambda body, server, header_id: detokenize_request(parse(DetokenizeRequest, body), server)
@@ -112,7 +112,7 @@ def _chat_derender() -> Work:
     return lambda body, server, header_id: derender_chat(body, server)
 
 
-def _chat_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
+def _chat_derender_stream(events: Iterable[Any], server: ServedModel) -> Iterator[Any]:
     from renderlayer.derender import stream_chat
 
     return stream_chat(events, server)
@@ -124,32 +124,32 @@ def _completion_derender() -> Work:
     return lambda body, server, header_id: derender_completion(body, server)
 
 
-def _completion_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
+def _completion_derender_stream(events: Iterable[Any], server: ServedModel) -> Iterator[Any]:
     from renderlayer.derender import stream_completion
 
     return stream_completion(events, server)
 
 
 def _responses_derender() -> Work:
-    from renderlayer.derender.responses import derender_responses
+    from renderlayer.derender.events.responses import derender_responses
 
     return lambda body, server, header_id: derender_responses(body, server)
 
 
-def _responses_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
-    from renderlayer.derender.responses import stream_responses
+def _responses_derender_stream(events: Iterable[Any], server: ServedModel) -> Iterator[Any]:
+    from renderlayer.derender.events.responses import stream_responses
 
     return stream_responses(events, server)
 
 
 def _messages_derender() -> Work:
-    from renderlayer.derender.messages_answer import derender_messages
+    from renderlayer.derender.events.messages_answer import derender_messages
 
     return lambda body, server, header_id: derender_messages(body, server)
 
 
-def _messages_derender_stream(events: Iterable[Any], server: Server) -> Iterator[Any]:
-    from renderlayer.derender.messages_answer import stream_messages
+def _messages_derender_stream(events: Iterable[Any], server: ServedModel) -> Iterator[Any]:
+    from renderlayer.derender.events.messages_answer import stream_messages
 
     return stream_messages(events, server)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from renderlayer.wire._json import dumped_fast
+from renderlayer.wire.common.json_text import dumped_fast
 
 LARGE = 64 << 10
 """Characters from which a payload is spliced."""

@@ -13,12 +13,12 @@ from starlette.responses import Response
 from renderlayer import __version__
 from renderlayer.errors import NotFound
 from renderlayer.pipeline import Engine
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 
 REFERENCE_VERSION = "0.33.0"
 
 
-def add_status_routes(app: FastAPI, server: Server, engine: Callable[[], Engine]) -> None:
+def add_status_routes(app: FastAPI, server: ServedModel, engine: Callable[[], Engine]) -> None:
     """Add health, readiness, version and models.
 
     Args:
@@ -58,7 +58,7 @@ def add_status_routes(app: FastAPI, server: Server, engine: Callable[[], Engine]
     app.add_api_route("/v1/models/{name:path}", model, methods=["GET"])
 
 
-def model_card(name: str, server: Server) -> dict[str, Any]:
+def model_card(name: str, server: ServedModel) -> dict[str, Any]:
     """The entry of /v1/models for one served name (wire.md 1.8)."""
     now = int(time.time())
     permission = {

@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from renderlayer.derender import sse
+from renderlayer.derender.core import sse
 from renderlayer.errors import RenderLayerError
 from renderlayer.http.body import EVENT_STREAM, read_body
-from renderlayer.http.disconnect import Disconnected, note_left, while_connected
+from renderlayer.http.execution.disconnect import Disconnected, note_left, while_connected
+from renderlayer.http.execution.threads import in_function
 from renderlayer.http.routes import StreamWork
-from renderlayer.http.threads import in_function
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 
 Json = dict[str, Any]
 AT_A_TIME = 32
@@ -78,7 +78,9 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": self._last})
 
 
-async def derendered_stream(request: Request, work: StreamWork, server: Server, named_events: bool = False) -> Response:
+async def derendered_stream(
+    request: Request, work: StreamWork, server: ServedModel, named_events: bool = False
+) -> Response:
     """Answer an event-stream body with an event stream; `named_events` as in `Route`.
 
     What is wrong before the first event of the answer is an ordinary error; what goes wrong later becomes an event.

@@ -17,8 +17,8 @@ from renderlayer.multimodal.families.base import Family
 from renderlayer.multimodal.items import PART_TYPES, MediaItem, modality_of
 from renderlayer.multimodal.limits import check_trust
 from renderlayer.multimodal.model import facts_of, family_of
-from renderlayer.multimodal.payload import Slot, Writer
 from renderlayer.multimodal.truncate import truncated
+from renderlayer.multimodal.wire.payload import Slot, Writer
 from renderlayer.settings import Settings
 
 __all__ = [

@@ -17,12 +17,12 @@ from renderlayer.memory import Budget, media_budget, return_freed, until_answere
 from renderlayer.multimodal.collect import collect
 from renderlayer.multimodal.expand import Range, expand, expand_text, is_merged
 from renderlayer.multimodal.families.base import Embeds, Family, Plan
-from renderlayer.multimodal.identity import Identity
 from renderlayer.multimodal.items import MediaItem
 from renderlayer.multimodal.media import Medium, open_media
 from renderlayer.multimodal.model import family_of, fingerprint
-from renderlayer.multimodal.payload import Slot, Writer, inline
-from renderlayer.multimodal.serialize import pack_item
+from renderlayer.multimodal.wire.identity import Identity
+from renderlayer.multimodal.wire.payload import Slot, Writer, inline
+from renderlayer.multimodal.wire.serialize import pack_item
 from renderlayer.settings import Settings
 
 # Decoding, resizing and encoding hold about five times the decoded size; a payload is held as a string and once more
@@ -91,7 +91,7 @@ def apply(
     family = family_of(model)
     if family is None:
         raise not_multimodal(settings)
-    family = family.among(len(items))
+    family = family.for_item_count(len(items))
     io_kwargs, processor_kwargs = media_io_kwargs or {}, mm_processor_kwargs or {}
     contents = collect(items, settings)
     named = [(item.modality, content) for item, content in zip(items, contents, strict=True)]
@@ -101,12 +101,12 @@ def apply(
         settings.mm_hasher_algorithm, settings.model_id_for_hash or settings.model, io_kwargs, processor_kwargs
     )
     merged = {**settings.mm_processor_kwargs, **processor_kwargs}
-    print_of_model = fingerprint(model, merged, settings.media_io_kwargs, io_kwargs)
+    model_fingerprint = fingerprint(model, merged, settings.media_io_kwargs, io_kwargs)
     entries = [
         _Entry(
             item.modality,
             _named(family, identity, item, medium),
-            _told_apart(print_of_model, identity, item, medium),
+            item_fingerprint(model_fingerprint, identity, item, medium),
             _plan(family, item.modality, medium, merged),
             medium.decoded_bytes,
             merged,
@@ -159,16 +159,14 @@ def not_multimodal(settings: Settings) -> BadRequest:
 
 def _named(family: Family, identity: Identity, item: MediaItem, medium: Medium) -> str:
     mm_hash = identity.of(item.modality, medium.identity, item.uuid)
-    return (
-        mm_hash if isinstance(medium.media, Embeds) else identity.beside(mm_hash, family.circumstances(item.modality))
-    )
+    return mm_hash if isinstance(medium.media, Embeds) else identity.beside(mm_hash, family.hash_context(item.modality))
 
 
-def _told_apart(print_of_model: str, identity: Identity, item: MediaItem, medium: Medium) -> str:
+def item_fingerprint(model_fingerprint: str, identity: Identity, item: MediaItem, medium: Medium) -> str:
     """The fingerprint of an item: a uuid names it whatever its content, so the content joins the fingerprint."""
     if item.uuid is None:
-        return print_of_model
-    return f"{print_of_model}-{identity.of(item.modality, medium.identity, None)}"
+        return model_fingerprint
+    return f"{model_fingerprint}-{identity.of(item.modality, medium.identity, None)}"
 
 
 def _payloads(entries: Sequence[_Entry], write: Writer, budget: Budget) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal import recent
+from renderlayer.multimodal import uuid_cache
 from renderlayer.multimodal.fetch import fetch_all
 from renderlayer.multimodal.items import Content, MediaItem, embeds_of, is_embeds, url_of
 from renderlayer.settings import Settings
@@ -28,7 +28,7 @@ def collect(items: Sequence[MediaItem], settings: Settings) -> list[Content]:
         if content is None:
             raise BadRequest(f"Cache miss for {item.modality} at index {index} but data is not provided.")
         if item.uuid is not None and content.embeds is None:
-            recent.keep(item.modality, item.uuid, content)
+            uuid_cache.keep(item.modality, item.uuid, content)
         contents.append(content)
     return contents
 
@@ -36,8 +36,8 @@ def collect(items: Sequence[MediaItem], settings: Settings) -> list[Content]:
 def _without_url(item: MediaItem, settings: Settings) -> Content | None:
     payload = embeds_of(item) if is_embeds(item) else None
     if payload is None:
-        return recent.find(item.modality, item.uuid or "")
-    from renderlayer.multimodal.embeds import read_embeds
+        return uuid_cache.find(item.modality, item.uuid or "")
+    from renderlayer.multimodal.wire.embeds import read_embeds
 
     return Content(b"", embeds=read_embeds(payload, settings.max_media_item_bytes))
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Embeds, Family
 from renderlayer.multimodal.fetch.data_url import FRAME_LIST
-from renderlayer.multimodal.identity import Array, Loaded
 from renderlayer.multimodal.items import Content
+from renderlayer.multimodal.wire.identity import Array, Loaded
 from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
-    from renderlayer.multimodal.clip import Clip
+    from renderlayer.multimodal.video.clip import Clip
 
 _BYTES_A_PIXEL = 4
 
@@ -67,7 +67,7 @@ def _embeds(content: Content) -> Medium:
 
 
 def _image(content: Content, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
-    from renderlayer.multimodal.picture import ImageIO, open_picture
+    from renderlayer.multimodal.image.picture import ImageIO, open_picture
 
     picture = open_picture(content.data, ImageIO.parse(io_kwargs.get("image", {})), settings)
     width, height = picture.size
@@ -76,8 +76,8 @@ def _image(content: Content, io_kwargs: IOKwargs, family: Family, settings: Sett
 
 
 def _video(content: Content, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
-    from renderlayer.multimodal.clip import open_clip, open_frames
-    from renderlayer.multimodal.picture import ImageIO
+    from renderlayer.multimodal.image.picture import ImageIO
+    from renderlayer.multimodal.video.clip import open_clip, open_frames
 
     options = io_kwargs.get("video", {})
     if content.media_type == FRAME_LIST:
@@ -97,7 +97,7 @@ def _video_data(clip: Clip) -> Loaded:
 
 
 def _audio(content: Content, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
-    from renderlayer.multimodal.sound import open_sound
+    from renderlayer.multimodal.audio.sound import open_sound
 
     sound = open_sound(content.data, family.sampling_rate, settings)
     data = sound.samples.data.cast("B") if len(sound.samples) else b""

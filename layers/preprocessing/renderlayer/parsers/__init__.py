@@ -39,7 +39,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from renderlayer.parsers.events import (
+from renderlayer.parsers.core.events import (
     Answer,
     Call,
     CallArguments,

@@ -11,12 +11,12 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from renderlayer.parsers.emitter import Emitter
-from renderlayer.parsers.events import Conversation, Event, ParserNames, Piece, State
-from renderlayer.parsers.json_object import JsonObject
-from renderlayer.parsers.messages import MessageFormat, MessageMachine
+from renderlayer.parsers.core.emitter import Emitter
+from renderlayer.parsers.core.events import Conversation, Event, ParserNames, Piece, State
+from renderlayer.parsers.core.message_frames import MessageFormat, MessageMachine
+from renderlayer.parsers.core.tokens import SpecialTokenMap, Vocabulary
 from renderlayer.parsers.parser import Parser
-from renderlayer.parsers.tokens import Alphabet, Vocabulary
+from renderlayer.parsers.values.json_object import JsonObject
 
 _CHANNEL, _CONSTRAIN = "<|channel|>", "<|constrain|>"
 FORMAT = MessageFormat(
@@ -48,7 +48,7 @@ class HarmonyMachine(MessageMachine):
     )
     message_kinds: ClassVar[tuple[str, ...]] = ("reasoning", "content", "call")
 
-    def __init__(self, form: MessageFormat, out: Emitter, alphabet: Alphabet, wanted: bool = True) -> None:
+    def __init__(self, form: MessageFormat, out: Emitter, alphabet: SpecialTokenMap, wanted: bool = True) -> None:
         super().__init__(form, out, alphabet)
         self.reasoned = self.spoke = self.joined = False
         self.wanted = wanted
@@ -131,7 +131,7 @@ class HarmonyParser(Parser):
     def __init__(self, names: ParserNames, vocabulary: Vocabulary) -> None:
         super().__init__(names, strip=False)
         declared = FORMAT.declared()
-        self._alphabet = Alphabet(vocabulary, declared, declared)
+        self._alphabet = SpecialTokenMap(vocabulary, declared, declared)
         self._form = FORMAT.spelled(self._alphabet)
 
     def start(self, conversation: Conversation) -> State:

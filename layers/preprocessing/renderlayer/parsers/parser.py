@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from renderlayer.parsers.emitter import Emitter, IdForm
-from renderlayer.parsers.events import (
+from renderlayer.parsers.core.emitter import Emitter, IdForm
+from renderlayer.parsers.core.events import (
     Answer,
     Call,
     CallArguments,
@@ -20,14 +20,14 @@ from renderlayer.parsers.events import (
     Piece,
     State,
 )
-from renderlayer.parsers.forced import NamedMachine, RequiredMachine
-from renderlayer.parsers.messages import MessageFormat, MessageReasoner
-from renderlayer.parsers.reasoner import Reasoner
-from renderlayer.parsers.reasoning import ReasoningFormat
-from renderlayer.parsers.resumable import bad_state
-from renderlayer.parsers.schema import checked, digest, inputs
-from renderlayer.parsers.tokens import Alphabet, Vocabulary
-from renderlayer.parsers.tool_machine import PassMachine, ToolFormat, ToolMachine, ToolTypes
+from renderlayer.parsers.core.message_frames import MessageFormat, MessageReasoner
+from renderlayer.parsers.core.resumable import bad_state
+from renderlayer.parsers.core.tokens import SpecialTokenMap, Vocabulary
+from renderlayer.parsers.core.tool_machine import PassMachine, ToolFormat, ToolMachine, ToolTypes
+from renderlayer.parsers.reasoning.reasoner import Reasoner
+from renderlayer.parsers.reasoning.reasoning_format import ReasoningFormat
+from renderlayer.parsers.tool_calls.forced import NamedMachine, RequiredMachine
+from renderlayer.parsers.values.schema import checked, digest, inputs
 
 _VERSION = 2
 
@@ -118,7 +118,7 @@ class TextParser(Parser):
         super().__init__(names, strip=tools is not None and tools.strip)
         self._id_form = id_form or (tools.id_form if tools else "chatcmpl")
         declared = [*(tools.tokens if tools else ()), *(reasoning.declared() if reasoning else ())]
-        self._alphabet = Alphabet(vocabulary, declared, tools.literals() if tools else ())
+        self._alphabet = SpecialTokenMap(vocabulary, declared, tools.literals() if tools else ())
         self._tools = tools.spelled(self._alphabet) if tools and tools.token_based else tools
         self._reasoning = reasoning.spelled(self._alphabet) if reasoning else None
         self._markers = reasoning
@@ -169,6 +169,8 @@ class TextParser(Parser):
         return PassMachine(self._tools or ToolFormat(), out, self._alphabet)
 
     def _reasoner(self, out: Emitter, machine: ToolMachine) -> Reasoner | MessageReasoner | None:
+        if isinstance(self._reasoning, ReasoningFormat):
+            return Reasoner(self._reasoning, out, self._alphabet, machine)
         return self._reasoning.machine(out, self._alphabet, machine) if self._reasoning else None
 
     def _dumped(

@@ -9,17 +9,17 @@ from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 from renderlayer.errors import ConfigurationError
-from renderlayer.parsers.emitter import IdForm
-from renderlayer.parsers.events import ParserNames
+from renderlayer.parsers.core.emitter import IdForm
+from renderlayer.parsers.core.events import ParserNames
+from renderlayer.parsers.core.message_frames import MessageFormat
+from renderlayer.parsers.core.tokens import Vocabulary
+from renderlayer.parsers.core.tool_machine import ToolFormat
 from renderlayer.parsers.harmony import HarmonyParser
-from renderlayer.parsers.messages import MessageFormat
 from renderlayer.parsers.parser import Parser, TextParser
-from renderlayer.parsers.reasoning import ReasoningFormat
-from renderlayer.parsers.reasoning_formats import REASONING
+from renderlayer.parsers.reasoning.formats import REASONING
+from renderlayer.parsers.reasoning.reasoning_format import ReasoningFormat
 from renderlayer.parsers.response_template import NAMES as BY_TEMPLATE
-from renderlayer.parsers.tokens import Vocabulary
-from renderlayer.parsers.tool_formats import TOOLS
-from renderlayer.parsers.tool_machine import ToolFormat
+from renderlayer.parsers.tool_calls.formats import TOOLS
 
 _UNIFIED = (
     "cohere_command3",

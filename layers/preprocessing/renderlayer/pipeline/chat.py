@@ -10,13 +10,13 @@ from renderlayer.errors import RenderLayerError
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.pending import Json, complete
 from renderlayer.render.chat import render_chat
-from renderlayer.render.server import Server
-from renderlayer.wire._base import parse
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
 
 
 async def complete_chat(
-    body: Any, server: Server, engine: Engine, header_id: str | None = None, timeout: float | None = None
+    body: Any, server: ServedModel, engine: Engine, header_id: str | None = None, timeout: float | None = None
 ) -> Json | AsyncGenerator[Json]:
     """Answer a chat request.
 
@@ -39,7 +39,7 @@ async def complete_chat(
 class PendingChat:
     """A chat request, rendered; arguments and errors are those of `complete_chat`."""
 
-    def __init__(self, body: Any, server: Server, header_id: str | None = None) -> None:
+    def __init__(self, body: Any, server: ServedModel, header_id: str | None = None) -> None:
         self._body = body
         self._server = server
         self._request = parse(ChatCompletionRequest, body)

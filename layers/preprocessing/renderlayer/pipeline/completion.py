@@ -10,13 +10,13 @@ from renderlayer.errors import BadRequest, RenderLayerError
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.pending import Json, complete
 from renderlayer.render.completion import render_completion
-from renderlayer.render.server import Server
-from renderlayer.wire._base import parse
+from renderlayer.served_model import ServedModel
+from renderlayer.wire.common.base import parse
 from renderlayer.wire.completion import CompletionRequest
 
 
 async def complete_completion(
-    body: Any, server: Server, engine: Engine, header_id: str | None = None, timeout: float | None = None
+    body: Any, server: ServedModel, engine: Engine, header_id: str | None = None, timeout: float | None = None
 ) -> Json | AsyncGenerator[Json]:
     """Answer a completion request; arguments, result and errors as for `complete_chat`."""
     return await complete(PendingCompletion(body, server, header_id), engine, timeout)
@@ -29,7 +29,7 @@ class PendingCompletion:
     prompts are added up into one, which closes the whole.
     """
 
-    def __init__(self, body: Any, server: Server, header_id: str | None = None) -> None:
+    def __init__(self, body: Any, server: ServedModel, header_id: str | None = None) -> None:
         self._body = body
         self._server = server
         self._request = parse(CompletionRequest, body)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from renderlayer.derender.events import Telling
+from renderlayer.derender.events.encoder import Telling
 from renderlayer.errors import RenderLayerError
 from renderlayer.pipeline.pending import Json
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 
-Derender = Callable[[Any, Server], Json]
-Tell = Callable[[Json, Server], Telling]
+Derender = Callable[[Any, ServedModel], Json]
+Tell = Callable[[Json, ServedModel], Telling]
 
 
 class PendingDialect:
@@ -27,7 +27,7 @@ class PendingDialect:
     """
 
     def __init__(
-        self, rendered: Json, body: Json, stream: bool, field: str, derender: Derender, tell: Tell, server: Server
+        self, rendered: Json, body: Json, stream: bool, field: str, derender: Derender, tell: Tell, server: ServedModel
     ) -> None:
         token_ids = rendered["token_ids"]
         self.prompts = [rendered]

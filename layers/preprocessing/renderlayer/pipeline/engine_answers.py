@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from renderlayer.derender.sse import EventReader
+from renderlayer.derender.core.sse import EventReader
 from renderlayer.errors import BadGateway, PayloadTooLarge, RenderLayerError, Unavailable
 
 Json = dict[str, Any]

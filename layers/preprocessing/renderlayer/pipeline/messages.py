@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from renderlayer.derender.messages_answer import derender_messages, tell_messages
+from renderlayer.derender.events.messages_answer import derender_messages, tell_messages
 from renderlayer.pipeline.dialect import PendingDialect
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.pending import Json, complete
 from renderlayer.render import constraints
-from renderlayer.render.messages import render_messages
-from renderlayer.render.messages_request import chat_request
-from renderlayer.render.server import Server
-from renderlayer.wire._base import parse
+from renderlayer.render.messages.render import render_messages
+from renderlayer.render.messages.request import chat_request
+from renderlayer.served_model import ServedModel
+from renderlayer.wire.common.base import parse
 from renderlayer.wire.messages import MessagesRequest
 
 FIELD = "messages_request"
 
 
 async def complete_messages(
-    body: Any, server: Server, engine: Engine, header_id: str | None = None, timeout: float | None = None
+    body: Any, server: ServedModel, engine: Engine, header_id: str | None = None, timeout: float | None = None
 ) -> Json | AsyncGenerator[Json]:
     """Answer a Messages request.
 
@@ -31,7 +31,7 @@ async def complete_messages(
     return await complete(pending_messages(body, server, header_id), engine, timeout)
 
 
-def pending_messages(body: Any, server: Server, header_id: str | None = None) -> PendingDialect:
+def pending_messages(body: Any, server: ServedModel, header_id: str | None = None) -> PendingDialect:
     """A Messages request, rendered."""
     request = parse(MessagesRequest, body)
     constraints.check_demand(chat_request(request, server), server)

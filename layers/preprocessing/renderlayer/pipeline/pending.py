@@ -96,7 +96,7 @@ async def chunks(
     pending: Pending,
     engine: Engine,
     timeout: float | None = None,
-    aside: Aside | None = None,
+    run_blocking: Aside | None = None,
     seen: Callable[[Json], None] = lambda event: None,
     ended: Callable[[Literal["generate", "derender"], float], None] = lambda stage, seconds: None,
 ) -> AsyncGenerator[Json]:
@@ -117,7 +117,7 @@ async def chunks(
             async for prompt, event in events:
                 seen(event)
                 step, at = partial(pending.step, prompt, event), time.perf_counter()
-                found = await aside(step) if aside and _is_long(event) else step()
+                found = await run_blocking(step) if run_blocking and _is_long(event) else step()
                 derendering += time.perf_counter() - at
                 for chunk in found:
                     yield chunk

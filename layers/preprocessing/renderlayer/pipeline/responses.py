@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from renderlayer.derender.responses import derender_responses, tell_responses
+from renderlayer.derender.events.responses import derender_responses, tell_responses
 from renderlayer.pipeline.dialect import PendingDialect
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.pending import Json, complete
 from renderlayer.render import constraints
-from renderlayer.render.responses import render_responses
-from renderlayer.render.responses_request import chat_request
-from renderlayer.render.server import Server
-from renderlayer.wire._base import parse
+from renderlayer.render.responses.render import render_responses
+from renderlayer.render.responses.request import chat_request
+from renderlayer.served_model import ServedModel
+from renderlayer.wire.common.base import parse
 from renderlayer.wire.responses import ResponsesRequest
 
 FIELD = "responses_request"
 
 
 async def complete_responses(
-    body: Any, server: Server, engine: Engine, header_id: str | None = None, timeout: float | None = None
+    body: Any, server: ServedModel, engine: Engine, header_id: str | None = None, timeout: float | None = None
 ) -> Json | AsyncGenerator[Json]:
     """Answer a Responses request.
 
@@ -31,7 +31,7 @@ async def complete_responses(
     return await complete(pending_responses(body, server, header_id), engine, timeout)
 
 
-def pending_responses(body: Any, server: Server, header_id: str | None = None) -> PendingDialect:
+def pending_responses(body: Any, server: ServedModel, header_id: str | None = None) -> PendingDialect:
     """A Responses request, rendered."""
     request = parse(ResponsesRequest, body)
     constraints.check_demand(chat_request(request), server)

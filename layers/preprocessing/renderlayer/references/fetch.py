@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from renderlayer.errors import Unavailable
 from renderlayer.references.address import Address
-from renderlayer.references.label import Label, flaw
+from renderlayer.references.payload_metadata import PayloadMetadata, integrity_error
 from renderlayer.references.store import Gone, ObjectStore, Stored
 
 Pieces = list[bytes]
@@ -33,8 +33,8 @@ def describe(store: ObjectStore, address: Address, model: str) -> Stored:
     stored = store.describe(address)
     if stored is None:
         raise Gone
-    reason = flaw(stored, address.fingerprint)
-    label = Label.read(stored.metadata)
+    reason = integrity_error(stored, address.fingerprint)
+    label = PayloadMetadata.read(stored.metadata)
     if reason is None and model and label is not None and label.model != model:
         reason = "was made for another model than this engine's"
     if reason is not None:
@@ -92,6 +92,6 @@ def _verified(store: ObjectStore, address: Address, stored: Stored, deadline: fl
             raise Unavailable("The object store is too slow. Try again.")
         digest.update(piece)
         yield piece
-    label = Label.read(stored.metadata)
+    label = PayloadMetadata.read(stored.metadata)
     if label is None or digest.hexdigest() != label.sha256:
         raise Flawed("does not match its checksum")

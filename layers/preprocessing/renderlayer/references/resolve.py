@@ -15,9 +15,9 @@ from renderlayer.errors import BadGateway, BadRequest, FailedDependency, Payload
 from renderlayer.references.address import Address, Place
 from renderlayer.references.cache import Cache, Lease
 from renderlayer.references.fetch import Flawed, Pieces, as_base64, as_bytes, base64_size, describe
-from renderlayer.references.flights import Flights
 from renderlayer.references.metrics import metrics
 from renderlayer.references.scan import REQUEST, Found, references
+from renderlayer.references.single_flight import SingleFlight
 from renderlayer.references.store import Gone, ObjectStore, Stored
 
 Value = TypeVar("Value")
@@ -58,7 +58,7 @@ class Resolver:
         self._model = model
         self._cache = Cache(cache_bytes)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="references")
-        self._describing: Flights[Stored] = Flights()
+        self._describing: SingleFlight[Stored] = SingleFlight()
         self._fetches: set[asyncio.Task[None]] = set()
 
     async def resolve(self, body: bytes) -> Resolved | None:

@@ -9,10 +9,10 @@ from typing import Any
 
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.payload import Slot, Writer, inline
+from renderlayer.multimodal.wire.payload import Slot, Writer, inline
 from renderlayer.references.address import Address, Place, place_of
+from renderlayer.references.content_store import Content, ContentStore
 from renderlayer.references.s3 import S3Store
-from renderlayer.references.shelf import Content, Shelf
 from renderlayer.settings import Settings
 
 
@@ -37,7 +37,7 @@ def payload_writer(payload: str, settings: Settings, model: Model, items: int) -
     return referring(shelf_of(settings, model), settings.reference_above // items if payload == "auto" else 0)
 
 
-def referring(shelf: Shelf, share: int = 0) -> Writer:
+def referring(shelf: ContentStore, share: int = 0) -> Writer:
     """A writer that keeps payloads on a shelf, but for those of at most `share` bytes in base64."""
 
     def write(slot: Slot) -> str:
@@ -61,18 +61,18 @@ def claims(answer: Any, settings: Settings, model: Model) -> Any:
     return [claim(entry, shelf, model) for entry in answer] if isinstance(answer, list) else claim(answer, shelf, model)
 
 
-def claim(request: dict[str, Any], shelf: Shelf, model: Model) -> dict[str, str]:
+def claim(request: dict[str, Any], shelf: ContentStore, model: Model) -> dict[str, str]:
     """Store a GenerateRequest; `{"request_ref": "s3://…"}` stands for it in the body of `/inference/v1/generate`."""
     data = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
     content = Content(model.facts.fingerprint, hashlib.sha256(data).hexdigest(), 0, lambda: data)
     return {"request_ref": str(shelf.keep(content))}
 
 
-def shelf_of(settings: Settings, model: Model) -> Shelf:
+def shelf_of(settings: Settings, model: Model) -> ContentStore:
     """The shelf of a deployment; one in a process, so that equal work is done once."""
     return _shelf(place_of(settings), model.facts.fingerprint, settings.reference_days)
 
 
 @lru_cache(maxsize=8)
-def _shelf(place: Place, model: str, days: int) -> Shelf:
-    return Shelf(S3Store(), place, model, days)
+def _shelf(place: Place, model: str, days: int) -> ContentStore:
+    return ContentStore(S3Store(), place, model, days)

@@ -6,22 +6,24 @@ from typing import Any, cast
 
 from renderlayer.errors import BadRequest
 from renderlayer.render import constraints, request_ids
-from renderlayer.render.chat_prompt import MediaOptions, Prompt, conversation_prompt
+from renderlayer.render.chat_prompt import conversation_prompt
 from renderlayer.render.content_parts import has_media
 from renderlayer.render.dialect import CHAT, Dialect
 from renderlayer.render.extra_args import extra_args
-from renderlayer.render.prompt import TokenizeOptions, check_ids
+from renderlayer.render.prompt import check_ids
+from renderlayer.render.renderers import check_template
 from renderlayer.render.result import generate_request
 from renderlayer.render.sampling import max_output_tokens, sampling_params
-from renderlayer.render.server import Server
 from renderlayer.render.template_kwargs import effort, template_kwargs
-from renderlayer.wire._sampling import MmPayload
+from renderlayer.render.types import MediaOptions, Prompt, TokenizeOptions
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.sampling import MmPayload
 
 PROMPT_IDS = "prompt_token_ids"
 
 
-def render_chat(request: ChatCompletionRequest, server: Server, header_id: str | None = None) -> dict[str, Any]:
+def render_chat(request: ChatCompletionRequest, server: ServedModel, header_id: str | None = None) -> dict[str, Any]:
     """Turn a chat request into a GenerateRequest.
 
     Args:
@@ -37,7 +39,7 @@ def render_chat(request: ChatCompletionRequest, server: Server, header_id: str |
     server.check_name(request.model)
     if request.use_beam_search:
         raise BadRequest("Beam search is not supported by the render endpoint")
-    server.check_trust(request.chat_template, request.chat_template_kwargs)
+    check_template(server, request.chat_template, request.chat_template_kwargs)
     if not server.model.facts.harmony:
         server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
     constraints.check_tool_choice(request, server)
@@ -45,7 +47,7 @@ def render_chat(request: ChatCompletionRequest, server: Server, header_id: str |
 
 
 def rendered(
-    request: ChatCompletionRequest, server: Server, request_id: str, dialect: Dialect = CHAT
+    request: ChatCompletionRequest, server: ServedModel, request_id: str, dialect: Dialect = CHAT
 ) -> dict[str, Any]:
     """The GenerateRequest of a chat request that has passed its API's own checks."""
     kwargs = chat_kwargs(request, server)
@@ -53,7 +55,7 @@ def rendered(
     return _finished(request, server, prompt, kwargs, request_id, dialect)
 
 
-def chat_kwargs(request: ChatCompletionRequest, server: Server) -> dict[str, Any]:
+def chat_kwargs(request: ChatCompletionRequest, server: ServedModel) -> dict[str, Any]:
     """The effective template kwargs of a chat request, which derender's parsers are given, too."""
     return template_kwargs(
         server,
@@ -65,7 +67,7 @@ def chat_kwargs(request: ChatCompletionRequest, server: Server) -> dict[str, Any
     )
 
 
-def media_payload(request: ChatCompletionRequest, server: Server) -> MmPayload:
+def media_payload(request: ChatCompletionRequest, server: ServedModel) -> MmPayload:
     """What of the media is sent: the request's wish, its older alias, or the server's default.
 
     The front door's engine need not have seen the media, so it gets them in any case.
@@ -86,15 +88,15 @@ def _options(request: ChatCompletionRequest) -> TokenizeOptions:
     )
 
 
-def prompt_length(request: ChatCompletionRequest, server: Server) -> int:
+def prompt_length(request: ChatCompletionRequest, server: ServedModel) -> int:
     """Tokens of a chat request's prompt, however long it is."""
-    server.check_trust(request.chat_template, request.chat_template_kwargs)
+    check_template(server, request.chat_template, request.chat_template_kwargs)
     request.mm_payload = "none"
     return len(_prompt(request, server, chat_kwargs(request, server), CHAT, limited=False).token_ids)
 
 
 def _prompt(
-    request: ChatCompletionRequest, server: Server, kwargs: dict[str, Any], dialect: Dialect, limited: bool = True
+    request: ChatCompletionRequest, server: ServedModel, kwargs: dict[str, Any], dialect: Dialect, limited: bool = True
 ) -> Prompt:
     tools = request.tool_dicts()
     if request.tool_choice == "none" and server.settings.exclude_tools_when_tool_choice_none:
@@ -113,7 +115,7 @@ def _prompt(
     )
 
 
-def _reused(request: ChatCompletionRequest, server: Server, dialect: Dialect) -> Prompt | None:
+def _reused(request: ChatCompletionRequest, server: ServedModel, dialect: Dialect) -> Prompt | None:
     """The prompt that a prefill step already made and sent back in kv_transfer_params (wire.md 2.4)."""
     params = request.kv_transfer_params or {}
     if PROMPT_IDS not in params or (server.model.facts.harmony and not dialect.engine_parses):
@@ -132,7 +134,7 @@ def _reused(request: ChatCompletionRequest, server: Server, dialect: Dialect) ->
 
 def _finished(
     request: ChatCompletionRequest,
-    server: Server,
+    server: ServedModel,
     prompt: Prompt,
     kwargs: dict[str, Any],
     request_id: str,

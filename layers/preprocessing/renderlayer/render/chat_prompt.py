@@ -4,52 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.render.conversation import Conversation, conversation
 from renderlayer.render.dialect import CHAT, Dialect
-from renderlayer.render.prompt import Offsets, TokenizeOptions, tokenize
-from renderlayer.render.renderers.renderer import Talk
-from renderlayer.render.server import Server
-from renderlayer.wire._sampling import MmPayload
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """A tokenized conversation.
-
-    Attributes:
-        token_ids: placeholders of media expanded.
-        offsets: (start, end) in code points of the templated text; None with media, or when nobody asked.
-        features: the wire's features object, or None without media.
-        history_tool_calls: tool calls in the assistant messages.
-    """
-
-    token_ids: list[int]
-    offsets: Offsets | None = None
-    features: dict[str, Any] | None = None
-    history_tool_calls: int = 0
-
-
-@dataclass(frozen=True)
-class MediaOptions:
-    """How media are read and what of them is sent.
-
-    Attributes:
-        payload: tensors, none, reference or auto.
-        io_kwargs, processor_kwargs: options of the request, already trusted.
-    """
-
-    payload: MmPayload = "tensors"
-    io_kwargs: dict[str, Any] | None = None
-    processor_kwargs: dict[str, Any] | None = None
+from renderlayer.render.prompt import tokenize
+from renderlayer.render.renderers import open_prompt_encoder, open_renderer
+from renderlayer.render.types import ChatParams, MediaOptions, Prompt, TokenizeOptions
+from renderlayer.served_model import ServedModel
 
 
 def conversation_prompt(
     messages: Sequence[dict[str, Any]],
-    server: Server,
+    server: ServedModel,
     *,
     kwargs: dict[str, Any],
     options: TokenizeOptions,
@@ -74,10 +42,11 @@ def conversation_prompt(
         BadRequest: the template refused, a part is malformed, or the prompt is too long.
         Unprocessable: media could not be fetched.
     """
-    if server.renderer is not None:
-        talk = Talk(messages, tools, kwargs, options, media or MediaOptions(), effort, limited, dialect)
-        return server.renderer.prompt(talk)
-    template = server.program or server.model.templates.resolve(chat_template, bool(tools))
+    renderer = server.derived(open_renderer)
+    if renderer is not None:
+        params = ChatParams(messages, tools, kwargs, options, media or MediaOptions(), effort, limited, dialect)
+        return renderer.prompt(params)
+    template = server.derived(open_prompt_encoder) or server.model.templates.resolve(chat_template, bool(tools))
     seen = conversation(messages, server, template, dialect)
     mark = ""
     if seen.media:
@@ -95,7 +64,7 @@ def conversation_prompt(
 
 
 def _without_spelled(
-    messages: Sequence[dict[str, Any]], talk: Conversation, server: Server, content_format: str
+    messages: Sequence[dict[str, Any]], talk: Conversation, server: ServedModel, content_format: str
 ) -> tuple[Sequence[dict[str, Any]], str]:
     """The messages with the placeholders that their texts spell broken, and the mark that breaks them."""
     from renderlayer import multimodal
@@ -112,7 +81,7 @@ def _without_spelled(
     return spelled.broken(messages, multimodal.units(server.model), whole)
 
 
-def _tokenized(text: str, mark: str, talk: Conversation, server: Server, options: TokenizeOptions) -> list[int]:
+def _tokenized(text: str, mark: str, talk: Conversation, server: ServedModel, options: TokenizeOptions) -> list[int]:
     if not mark:
         return server.model.tokenizer.encode(text, options.add_special_tokens)
     from renderlayer import multimodal
@@ -137,7 +106,7 @@ def _with_media(
     text: str,
     mark: str,
     talk: Conversation,
-    server: Server,
+    server: ServedModel,
     options: TokenizeOptions,
     media: MediaOptions,
     limited: bool,

@@ -8,14 +8,18 @@ from typing import Any
 from renderlayer.errors import BadRequest
 from renderlayer.render import constraints, request_ids
 from renderlayer.render.extra_args import extra_args
-from renderlayer.render.prompt import Offsets, TokenizeOptions, check_ids, tokenize
+from renderlayer.render.prompt import check_ids, tokenize
+from renderlayer.render.renderers import open_prompt_encoder
 from renderlayer.render.result import generate_request
 from renderlayer.render.sampling import max_output_tokens, sampling_params
-from renderlayer.render.server import Server
+from renderlayer.render.types import Offsets, TokenizeOptions
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.completion import CompletionRequest
 
 
-def render_completion(request: CompletionRequest, server: Server, header_id: str | None = None) -> list[dict[str, Any]]:
+def render_completion(
+    request: CompletionRequest, server: ServedModel, header_id: str | None = None
+) -> list[dict[str, Any]]:
     """Turn a completion request into GenerateRequests, one a prompt, in order.
 
     Args:
@@ -36,7 +40,7 @@ def render_completion(request: CompletionRequest, server: Server, header_id: str
     return [_one(request, server, prompt, request_id) for prompt, request_id in zip(prompts, ids, strict=True)]
 
 
-def _prompts(request: CompletionRequest, server: Server) -> Sequence[str | list[int]]:
+def _prompts(request: CompletionRequest, server: ServedModel) -> Sequence[str | list[int]]:
     prompt = request.prompt
     if isinstance(prompt, str):
         return [prompt]
@@ -55,15 +59,16 @@ def _prompts(request: CompletionRequest, server: Server) -> Sequence[str | list[
     return prompt
 
 
-def _infills(request: CompletionRequest, server: Server, suffix: str) -> Sequence[str | list[int]]:
+def _infills(request: CompletionRequest, server: ServedModel, suffix: str) -> Sequence[str | list[int]]:
     """Prompts that ask for the text between the request's prompts and its suffix."""
-    if server.program is None or server.program.infill is None:
+    encoder = server.derived(open_prompt_encoder)
+    if encoder is None or encoder.infill is None:
         raise BadRequest("suffix is only supported for models with FIM completion rendering", "suffix")
     if request.echo:
         raise BadRequest("Echo is unsupported with suffix.", "suffix")
     if request.truncate_prompt_tokens is not None:
         raise BadRequest("suffix is not supported with truncate_prompt_tokens.", "suffix")
-    begin, hole, end = server.program.infill
+    begin, hole, end = encoder.infill
     prompts: list[str | list[int]] = []
     for prompt in _prompts(request, server):
         if not isinstance(prompt, str):
@@ -72,7 +77,7 @@ def _infills(request: CompletionRequest, server: Server, suffix: str) -> Sequenc
     return prompts
 
 
-def _one(request: CompletionRequest, server: Server, prompt: str | list[int], request_id: str) -> dict[str, Any]:
+def _one(request: CompletionRequest, server: ServedModel, prompt: str | list[int], request_id: str) -> dict[str, Any]:
     options = TokenizeOptions(
         add_special_tokens=request.add_special_tokens,
         truncate=request.truncate_prompt_tokens,

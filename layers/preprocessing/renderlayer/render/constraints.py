@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.render.server import Server
-from renderlayer.wire._sampling import SamplingFields
+from renderlayer.render.renderers import open_renderer
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.sampling import SamplingFields
 
 if TYPE_CHECKING:
-    from renderlayer.parsers.adjust import Adjustment
-    from renderlayer.parsers.structural_tags.by_template import Beginning
+    from renderlayer.constraints.adjust import Adjustment
+    from renderlayer.parsers.response_template.template import Beginning
 
 Json = dict[str, Any]
 
@@ -28,20 +29,20 @@ def wish(request: SamplingFields, named_tool_choice: bool = False, checked: bool
     """
     if request.structured_outputs is None and request.response_format is None:
         return None
-    from renderlayer.render.structured import structured_outputs
+    from renderlayer.constraints.structured import structured_outputs
 
     return structured_outputs(request.structured_outputs, request.response_format, named_tool_choice, checked)
 
 
-def check_tool_choice(request: ChatCompletionRequest, server: Server) -> None:
+def check_tool_choice(request: ChatCompletionRequest, server: ServedModel) -> None:
     """Refuse a tool choice that no parser of this server could serve."""
     if request.tool_choice not in (None, "none"):
-        from renderlayer.parsers.adjust import check_tool_choice
+        from renderlayer.constraints.adjust import check_tool_choice
 
         check_tool_choice(server.parsers, request.choice(), native=server.native_tools)
 
 
-def check_demand(request: ChatCompletionRequest, server: Server) -> None:
+def check_demand(request: ChatCompletionRequest, server: ServedModel) -> None:
     """Refuse a call that is demanded, where no parser of this server could read it; the other dialects' renders do not.
 
     Raises:
@@ -52,7 +53,7 @@ def check_demand(request: ChatCompletionRequest, server: Server) -> None:
 
 
 def adjustment(
-    request: ChatCompletionRequest, server: Server, prompt_token_ids: Sequence[int], grammars: bool = True
+    request: ChatCompletionRequest, server: ServedModel, prompt_token_ids: Sequence[int], grammars: bool = True
 ) -> Adjustment | None:
     """What becomes of a chat request's constraint, special tokens and reasoning; None: nothing is to be done.
 
@@ -71,11 +72,12 @@ def adjustment(
     if server.parsers.tool and request.named_tool is not None and names.count(request.named_tool) > 1:
         raise BadRequest("Forced tool choice must resolve to exactly one tool.")
     grammar = None
-    if server.renderer is not None and grammars:
-        grammar = server.renderer.grammar(tools, choice, request.parallel_tool_calls, constraint)
+    renderer = server.derived(open_renderer)
+    if renderer is not None and grammars:
+        grammar = renderer.grammar(tools, choice, request.parallel_tool_calls, constraint)
     if constraint is None and grammar is None and not any(server.parsers):
         return None
-    from renderlayer.parsers.adjust import adjust
+    from renderlayer.constraints.adjust import adjust
 
     return adjust(
         server.parsers,
@@ -92,7 +94,7 @@ def adjustment(
     )
 
 
-def _beginning(server: Server, prompt_token_ids: Sequence[int]) -> Beginning | None:
+def _beginning(server: ServedModel, prompt_token_ids: Sequence[int]) -> Beginning | None:
     """For the parser that constrains whole answers: what the prompt has written of this one."""
     if "beam" not in server.parsers:
         return None

@@ -11,11 +11,11 @@ from renderlayer.bundle import ChatTemplate
 from renderlayer.errors import BadRequest
 from renderlayer.render.content_parts import TEXT_KEYS, TOOL_REFERENCE, check_media_part, content_parts, part_text
 from renderlayer.render.dialect import CHAT, Dialect
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 
 if TYPE_CHECKING:
     from renderlayer import multimodal
-    from renderlayer.render.renderers.program import Program
+    from renderlayer.render.renderers.prompt_encoder import PromptEncoder
 
 _LONGEST_UUID = 1024  # characters; as a name it stands in caches and answers
 BILLING_HEADER = "x-anthropic-billing-header"
@@ -35,7 +35,10 @@ class Conversation:
 
 
 def conversation(
-    messages: Sequence[dict[str, Any]], server: Server, template: ChatTemplate | Program, dialect: Dialect = CHAT
+    messages: Sequence[dict[str, Any]],
+    server: ServedModel,
+    template: ChatTemplate | PromptEncoder,
+    dialect: Dialect = CHAT,
 ) -> Conversation:
     """Build the conversation.
 
@@ -64,7 +67,7 @@ def conversation(
 class _Reader:
     """Converts one message after another and collects media on the way."""
 
-    def __init__(self, server: Server, content_format: str, dialect: Dialect) -> None:
+    def __init__(self, server: ServedModel, content_format: str, dialect: Dialect) -> None:
         self.server = server
         self.dialect = dialect
         self.openai = content_format == "openai"

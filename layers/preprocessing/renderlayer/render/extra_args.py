@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import INT64_MIN
-from renderlayer.wire._sampling import SamplingFields
+from renderlayer.wire.common.base import INT64_MIN
+from renderlayer.wire.common.sampling import SamplingFields
 
 UINT64_MAX = 2**64 - 1
 TRANSFERS = ("kv_transfer_params", "ec_transfer_params")

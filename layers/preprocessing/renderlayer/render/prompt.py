@@ -2,53 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from renderlayer.errors import BadRequest
-from renderlayer.render.server import Server
-
-Offsets = list[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class TokenizeOptions:
-    """How a request wants its prompt tokenized.
-
-    Attributes:
-        truncate: truncate_prompt_tokens; -1 leaves room for one output token.
-        side: which end is cut away; None is the tokenizer's own truncation, on the left.
-        keep_all: -1 keeps the whole context (completions that ask for no output).
-        offsets: whether token_offsets are wanted.
-    """
-
-    add_special_tokens: bool
-    truncate: int | None = None
-    side: str | None = None
-    keep_all: bool = False
-    offsets: bool = False
-
-    def limit(self, server: Server) -> int | None:
-        """Tokens that truncation leaves, or None without truncation.
-
-        Raises:
-            BadRequest: more than the context was asked for.
-        """
-        if self.truncate is None:
-            return None
-        longest = server.max_model_len
-        if self.truncate == -1:
-            return longest if self.keep_all else longest - 1
-        if self.truncate > longest:
-            raise BadRequest(
-                f"truncate_prompt_tokens={self.truncate} cannot be greater than max_model_len = {longest}. "
-                "Please request a smaller truncation size.",
-                "truncate_prompt_tokens",
-                self.truncate,
-            )
-        return self.truncate
+from renderlayer.render.types import Offsets, TokenizeOptions
+from renderlayer.served_model import ServedModel
 
 
-def tokenize(text: str, server: Server, options: TokenizeOptions) -> tuple[list[int], Offsets | None]:
+def tokenize(text: str, server: ServedModel, options: TokenizeOptions) -> tuple[list[int], Offsets | None]:
     """Encode a prompt within the model's limits.
 
     Returns:
@@ -83,7 +42,7 @@ def tokenize(text: str, server: Server, options: TokenizeOptions) -> tuple[list[
     return [ids[at] for at in keep], None if offsets is None else [offsets[at] for at in keep]
 
 
-def check_ids(ids: list[int], server: Server, options: TokenizeOptions) -> list[int]:
+def check_ids(ids: list[int], server: ServedModel, options: TokenizeOptions) -> list[int]:
     """Apply truncation and limits to a prompt that came as token ids; the vocabulary is not checked."""
     limit = options.limit(server)
     if limit is not None:
@@ -112,7 +71,7 @@ def _cut(ids: list[int], limit: int, side: str | None) -> list[int]:
     return ids[len(ids) - limit :]
 
 
-def _kept(ids: list[int], limit: int, text: str, server: Server, options: TokenizeOptions) -> list[int]:
+def _kept(ids: list[int], limit: int, text: str, server: ServedModel, options: TokenizeOptions) -> list[int]:
     """Positions that survive truncation.
 
     With an explicit side the ids are sliced as they are. Without one the tokenizer truncates by itself: on the left,

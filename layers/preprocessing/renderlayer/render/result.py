@@ -6,8 +6,8 @@ from typing import Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.render.extra_args import transfer_params
-from renderlayer.render.prompt import Offsets
-from renderlayer.wire._sampling import SamplingFields
+from renderlayer.render.types import Offsets
+from renderlayer.wire.common.sampling import SamplingFields
 
 
 def generate_request(

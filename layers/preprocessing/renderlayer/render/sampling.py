@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.render.server import Server
-from renderlayer.wire._sampling import SamplingFields
+from renderlayer.served_model import ServedModel
+from renderlayer.wire.common.sampling import SamplingFields
 
 # Defaults of the OpenAI API, where neither the request nor the model has one.
 _OPENAI_DEFAULTS = {
@@ -27,7 +27,7 @@ FINAL_ONLY, DELTA = 2, 1
 
 
 def max_output_tokens(
-    server: Server,
+    server: ServedModel,
     prompt_tokens: int,
     requested: int | None,
     param: str,
@@ -65,7 +65,7 @@ def max_output_tokens(
 
 def sampling_params(
     request: SamplingFields,
-    server: Server,
+    server: ServedModel,
     *,
     max_tokens: int,
     logprobs: int | None,
@@ -141,7 +141,7 @@ def sampling_params(
     return {name: found for name, found in out.items() if not _omitted(name, found)}
 
 
-def _resolver(request: SamplingFields, server: Server) -> Any:
+def _resolver(request: SamplingFields, server: ServedModel) -> Any:
     defaults = {**_OPENAI_DEFAULTS, **server.sampling_defaults}
 
     def value(name: str) -> Any:
@@ -202,7 +202,7 @@ def _thinking_budget(value: Any) -> int | None:
     return value
 
 
-def _check(params: dict[str, Any], server: Server) -> None:
+def _check(params: dict[str, Any], server: ServedModel) -> None:
     """The bounds of wire.md 2.2 that are checked at render; some name their field, some do not (1.7)."""
     n, top_k, max_tokens, min_tokens = (params[key] for key in ("n", "top_k", "max_tokens", "min_tokens"))
     if n < 1:

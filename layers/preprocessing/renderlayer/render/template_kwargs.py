@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.render.server import Server
+from renderlayer.served_model import ServedModel
 
 
-def effort(given: str | None, server: Server) -> str | None:
+def effort(given: str | None, server: ServedModel) -> str | None:
     """A reasoning effort after the server's map."""
     return given if given is None else server.settings.reasoning_effort_map.get(given, given)
 
 
 def template_kwargs(
-    server: Server,
+    server: ServedModel,
     given: dict[str, Any] | None,
     *,
     add_generation_prompt: bool,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.render.chat_prompt import MediaOptions, conversation_prompt
-from renderlayer.render.prompt import TokenizeOptions
-from renderlayer.render.server import Server
+from renderlayer.render.chat_prompt import conversation_prompt
+from renderlayer.render.renderers import check_template
 from renderlayer.render.template_kwargs import template_kwargs
+from renderlayer.render.types import MediaOptions, TokenizeOptions
+from renderlayer.served_model import ServedModel
 from renderlayer.wire.tokenize import DetokenizeRequest, TokenizeChatRequest, TokenizeCompletionRequest
 
 
-def tokenize_request(request: TokenizeCompletionRequest | TokenizeChatRequest, server: Server) -> dict[str, Any]:
+def tokenize_request(request: TokenizeCompletionRequest | TokenizeChatRequest, server: ServedModel) -> dict[str, Any]:
     """Token ids of a text or a conversation; no length limit applies.
 
     Raises:
@@ -33,7 +34,7 @@ def tokenize_request(request: TokenizeCompletionRequest | TokenizeChatRequest, s
     }
 
 
-def detokenize_request(request: DetokenizeRequest, server: Server) -> dict[str, Any]:
+def detokenize_request(request: DetokenizeRequest, server: ServedModel) -> dict[str, Any]:
     """The text of token ids; ids outside the vocabulary decode to nothing."""
     server.check_name(request.model)
     size = len(server.model.vocabulary)
@@ -41,8 +42,8 @@ def detokenize_request(request: DetokenizeRequest, server: Server) -> dict[str, 
     return {"prompt": server.model.tokenizer.decode(known, skip_special_tokens=False)}
 
 
-def _conversation_ids(request: TokenizeChatRequest, server: Server) -> list[int]:
-    server.check_trust(request.chat_template, request.chat_template_kwargs)
+def _conversation_ids(request: TokenizeChatRequest, server: ServedModel) -> list[int]:
+    check_template(server, request.chat_template, request.chat_template_kwargs)
     if not server.model.facts.harmony:
         server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
     kwargs = template_kwargs(

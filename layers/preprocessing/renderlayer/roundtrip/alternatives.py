@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from renderlayer.errors import ConfigurationError
 from renderlayer.parsers import ParserNames, open_parser
-from renderlayer.parsers.reasoning_formats import REASONING
-from renderlayer.parsers.tool_formats import TOOLS
-from renderlayer.render.server import Server
+from renderlayer.parsers.reasoning.formats import REASONING
+from renderlayer.parsers.tool_calls.formats import TOOLS
 from renderlayer.roundtrip.reading import Tokens, read
 from renderlayer.roundtrip.turns import Turn
 from renderlayer.roundtrip.verdict import came_back
+from renderlayer.served_model import ServedModel
 
 Written = list[tuple[Turn, Tokens]]
 _FEWEST = 5
@@ -30,7 +30,7 @@ class Score(NamedTuple):
         return sum(self) > sum(other) and all(own >= theirs for own, theirs in zip(self, other, strict=True))
 
 
-def better(server: Server, names: ParserNames, written: Written) -> dict[str, str | int] | None:
+def better(server: ServedModel, names: ParserNames, written: Written) -> dict[str, str | int] | None:
     """The pair that reads most, where that is more than `names` read.
 
     Returns:
@@ -51,7 +51,7 @@ def better(server: Server, names: ParserNames, written: Written) -> dict[str, st
     return {"tool_parser": chosen.tool or "", "reasoning_parser": chosen.reasoning or "", "calls": best.calls}
 
 
-def _score(server: Server, names: ParserNames, written: Written) -> Score | None:
+def _score(server: ServedModel, names: ParserNames, written: Written) -> Score | None:
     """What a pair reads; None where it cannot be combined, or reads no calls at all."""
     try:
         parser = open_parser(names, server.model)

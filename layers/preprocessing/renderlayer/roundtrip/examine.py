@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from renderlayer.parsers import Parser, ParserNames, open_parser
-from renderlayer.render.server import Server
 from renderlayer.roundtrip.alternatives import Written, better
 from renderlayer.roundtrip.conversations import answers
 from renderlayer.roundtrip.harmony import HarmonyWriter
@@ -14,6 +13,7 @@ from renderlayer.roundtrip.markup import markers, thought
 from renderlayer.roundtrip.reading import Sizes, Tokens, read, streamed
 from renderlayer.roundtrip.turns import Turn, Writer
 from renderlayer.roundtrip.verdict import Loss, losses
+from renderlayer.served_model import ServedModel
 
 Json = dict[str, Any]
 PARTS = ("calls", "content", "reasoning")
@@ -27,7 +27,7 @@ def one_by_one(count: int) -> Iterator[Sizes]:
 
 
 def examine(
-    server: Server,
+    server: ServedModel,
     names: ParserNames | None = None,
     cuts: Cuts = one_by_one,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -89,7 +89,7 @@ def examine(
     }
 
 
-def writer_for(server: Server, names: ParserNames, parser: Parser | None, prompts: dict[str, list[int]]) -> Writer:
+def writer_for(server: ServedModel, names: ParserNames, parser: Parser | None, prompts: dict[str, list[int]]) -> Writer:
     """A writer of turns for a pair of parsers. `prompts`: token ids of prompts by their text, which it adds to."""
 
     def thinks(prompt: str, kwargs: Json) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 
 from renderlayer.errors import RenderLayerError
-from renderlayer.render.chat_prompt import MediaOptions
 from renderlayer.render.dialect import CHAT
-from renderlayer.render.prompt import TokenizeOptions
-from renderlayer.render.renderers.renderer import Talk
+from renderlayer.render.renderers import open_renderer
+from renderlayer.render.types import ChatParams, MediaOptions, TokenizeOptions
 from renderlayer.roundtrip.conversations import TOOLS, USER, Said
 from renderlayer.roundtrip.turns import Json, Turn, Writer, message
 
@@ -46,7 +45,7 @@ class HarmonyWriter(Writer):
         return self._ids([USER])
 
     def _ids(self, messages: list[Json]) -> list[int]:
-        renderer = self.server.renderer
+        renderer = self.server.derived(open_renderer)
         assert renderer is not None
         options = TokenizeOptions(add_special_tokens=False)
-        return renderer.prompt(Talk(messages, TOOLS, {}, options, MediaOptions(), None, False, CHAT)).token_ids
+        return renderer.prompt(ChatParams(messages, TOOLS, {}, options, MediaOptions(), None, False, CHAT)).token_ids

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from renderlayer.parsers.element_calls import ElementCalls
-from renderlayer.parsers.events import ParserNames
-from renderlayer.parsers.gemma_calls import GemmaCalls
-from renderlayer.parsers.messages import MessageFormat
-from renderlayer.parsers.python_calls import PythonCalls
-from renderlayer.parsers.reasoning_formats import REASONING
-from renderlayer.parsers.tags import Tags
-from renderlayer.parsers.tool_formats import TOOLS
+from renderlayer.parsers.core.events import ParserNames
+from renderlayer.parsers.core.message_frames import MessageFormat
+from renderlayer.parsers.reasoning.formats import REASONING
+from renderlayer.parsers.tool_calls.element_calls import ElementCalls
+from renderlayer.parsers.tool_calls.formats import TOOLS
+from renderlayer.parsers.tool_calls.gemma_calls import GemmaCalls
+from renderlayer.parsers.tool_calls.python_calls import PythonCalls
+from renderlayer.parsers.tool_calls.tags import Tags
 
 
 def markers(names: ParserNames) -> list[str]:

@@ -10,9 +10,9 @@ from typing import Any
 from renderlayer.bundle import MANIFEST, open_bundle
 from renderlayer.bundle.pack import write_manifest
 from renderlayer.errors import RenderLayerError
-from renderlayer.render.server import Server
 from renderlayer.roundtrip.examine import examine
 from renderlayer.roundtrip.report import lines
+from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 
 
@@ -27,7 +27,7 @@ def add_round_trip(folder: Path) -> None:
 
 
 def _tried(folder: Path) -> dict[str, Any]:
-    server = Server(open_bundle(folder), Settings(model=str(folder)))
+    server = ServedModel(open_bundle(folder), Settings(model=str(folder)))
     if server.model.facts.renderer == "mistral":
         return {"skipped": "mistral-common writes the prompts, and no history that ends with an answer"}
     try:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from renderlayer.derender.detokenize import Detokenizer
+from renderlayer.derender.core.detokenize import Detokenizer
 from renderlayer.parsers import Answer, Conversation, Event, Parser, Piece
-from renderlayer.render.server import Server
 from renderlayer.roundtrip.turns import Turn
+from renderlayer.served_model import ServedModel
 
 Json = dict[str, Any]
 Sizes = Sequence[int]
@@ -19,7 +19,7 @@ Sizes = Sequence[int]
 class Tokens:
     """A turn's tokens, as an engine would give them, and its prompt's."""
 
-    def __init__(self, turn: Turn, tools: list[Json], server: Server, prompts: dict[str, list[int]]) -> None:
+    def __init__(self, turn: Turn, tools: list[Json], server: ServedModel, prompts: dict[str, list[int]]) -> None:
         encode = server.model.tokenizer.encode
         if turn.prompt not in prompts:
             prompts[turn.prompt] = list(turn.prompt_ids) or encode(turn.prompt)

@@ -13,9 +13,10 @@ from typing import Any
 from renderlayer.errors import RenderLayerError
 from renderlayer.parsers.registry import marker_suffix
 from renderlayer.render.conversation import conversation
-from renderlayer.render.server import Server
+from renderlayer.render.renderers import open_prompt_encoder
 from renderlayer.roundtrip.conversations import PLAINER_TOOLS, TOOLS, USER, Said
 from renderlayer.roundtrip.markup import all_markers, thoughts
+from renderlayer.served_model import ServedModel
 
 Json = dict[str, Any]
 
@@ -79,7 +80,7 @@ class Writer:
             leaves thoughts out.
     """
 
-    server: Server
+    server: ServedModel
     thinks: Callable[[str, Json], bool] = lambda prompt, kwargs: False
     thought: tuple[str, str] = ("", "")
 
@@ -227,7 +228,7 @@ class Writer:
         self, messages: Sequence[Json], kwargs: Mapping[str, Any], generate: bool, tools: list[Json] | None = None
     ) -> str:
         server = self.server
-        template = server.program or server.model.templates.resolve(None, True)
+        template = server.derived(open_prompt_encoder) or server.model.templates.resolve(None, True)
         seen = conversation(messages, server, template)
         return template.render(
             seen.messages, self.tools if tools is None else tools, None, {**kwargs, "add_generation_prompt": generate}

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import Body, DictOf, ListOf, parse_at, refused
-from renderlayer.wire._sampling import MediaOptions, SamplingFields, check_number
 from renderlayer.wire.chat_tools import custom_names, needs_functions, plain_call, with_functions
+from renderlayer.wire.common.base import Body, DictOf, ListOf, parse_at, refused
+from renderlayer.wire.common.sampling import MediaOptions, SamplingFields, check_number
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 

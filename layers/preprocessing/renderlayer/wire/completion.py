@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import ListOf
-from renderlayer.wire._sampling import SamplingFields, check_number
+from renderlayer.wire.common.base import ListOf
+from renderlayer.wire.common.sampling import SamplingFields, check_number
 
 _KINDS = ("json", "regex", "choice")
 TokenId = Annotated[int, Field(ge=0)]

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from pydantic import BaseModel, Field, RootModel, ValidationError, field_validator, model_validator
 
-from renderlayer.wire._base import Body, DictOf, ListOf, parse_at
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import Body, DictOf, ListOf, parse_at
 from renderlayer.wire.completion import CompletionRequest
 
 WINDOW_PIECES = 1024
@@ -99,7 +99,7 @@ class DerenderStreamState(Body):
     """What a client carries from chunk to chunk, one for each output sequence.
 
     The reference's fields come first. `output_token_ids` and `output_chunk_lens` are its replay of the whole output:
-    understood, never written. `resume` stands in their place (see `renderlayer.derender.state`).
+    understood, never written. `resume` stands in their place (see `renderlayer.derender.core.state`).
     """
 
     prev_tokens: Annotated[ListOf[str], Field(max_length=WINDOW_PIECES)] = Field(default_factory=list)

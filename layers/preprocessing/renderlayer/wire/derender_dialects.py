@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from renderlayer.wire._base import Body, ListOf, parse
+from renderlayer.wire.common.base import Body, ListOf, parse
 from renderlayer.wire.derender import RESUME_LENGTH, GenerateChunk, GenerateResponse, NonNegative, TokenId
 from renderlayer.wire.messages import MessagesRequest
 from renderlayer.wire.responses import ResponsesRequest
@@ -69,7 +69,7 @@ class EventStreamState(Body):
     """What a client carries from chunk to chunk.
 
     Attributes:
-        resume: everything that does not grow with the output (see `renderlayer.derender.event_state`).
+        resume: everything that does not grow with the output (see `renderlayer.derender.events.state`).
         output: Responses only: the output items as far as they have been told, which closing events repeat. It is as
             long as the answer; with `repeat_output` false it holds the item that is open, without its text.
     """

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import INT64_MAX, INT64_MIN, Body, DictOf, ListOf
+from renderlayer.wire.common.base import INT64_MAX, INT64_MIN, Body, DictOf, ListOf
 
 CACHE_SALT_LENGTH = 128
 _SALT_FORBIDDEN = frozenset("@/\\\0")

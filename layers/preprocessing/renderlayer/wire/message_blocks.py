@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.wire._base import parse_at, refused
+from renderlayer.wire.common.base import parse_at, refused
+from renderlayer.wire.message_tools import MessageTool
 
 Block = dict[str, Any]
 
@@ -65,8 +66,6 @@ def _check_content(content: Any, place: tuple[str | int, ...]) -> None:
 
 def _check_change(block: Block, place: tuple[str | int, ...]) -> None:
     """A change of the tools names one that was declared, or brings its definition."""
-    from renderlayer.wire.messages import MessageTool
-
     tool = block.get("tool") or {}
     kind, removal = tool.get("type"), block["type"] == "tool_removal"
     if kind not in ("tool_reference", "tool_definition") or (removal and kind != "tool_reference"):

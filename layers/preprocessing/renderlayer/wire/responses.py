@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire._base import Body, DictOf, Given, ListOf
-from renderlayer.wire._sampling import MediaFields, MediaOptions, Stop
 from renderlayer.wire.chat import Effort, ZeroWhenNull
+from renderlayer.wire.common.base import Body, DictOf, Given, ListOf
+from renderlayer.wire.common.sampling import MediaFields, MediaOptions, Stop
 from renderlayer.wire.generate import Int64, check_cache_salt
 from renderlayer.wire.responses_input import check_item
 from renderlayer.wire.responses_tools import check_choice, check_tool

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.wire._base import refused
 from renderlayer.wire.chat import IMAGE_DETAILS
+from renderlayer.wire.common.base import refused
 from renderlayer.wire.responses_tools import Place, demand
 
 Item = dict[str, Any]

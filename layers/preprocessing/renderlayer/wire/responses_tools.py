@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.wire._base import parse_at, refused
 from renderlayer.wire.chat import FunctionDefinition
+from renderlayer.wire.common.base import parse_at, refused
 
 Place = tuple[str | int, ...]
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from renderlayer.wire._base import INT64_MAX, Body, ListOf
-from renderlayer.wire._sampling import MediaOptions
 from renderlayer.wire.chat import ChatTool, Messages
+from renderlayer.wire.common.base import INT64_MAX, Body, ListOf
+from renderlayer.wire.common.sampling import MediaOptions
 
 
 class TokenizeCompletionRequest(Body):

@@ -14,9 +14,8 @@ from typing import Any
 
 from renderlayer.bundle.decoding import byte_level_piece
 from renderlayer.bundle.pack.families import mistral_file
-from renderlayer.bundle.pack.reference import Reference
 from renderlayer.bundle.pack.source import ModelSource
-from renderlayer.bundle.pack.tokenizer import proof_texts
+from renderlayer.bundle.pack.tokenizer import Reference, proof_texts
 from renderlayer.errors import ConfigurationError
 
 VISIBLE = ("[TOOL_CALLS]", "[ARGS]", "[THINK]", "[/THINK]")

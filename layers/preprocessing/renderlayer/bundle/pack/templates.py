@@ -11,7 +11,7 @@ from renderlayer.bundle.analysis import analyse
 from renderlayer.bundle.engines.engine import Analysis
 from renderlayer.bundle.engines.jinja import JinjaEngine
 from renderlayer.bundle.engines.mini import MiniEngine
-from renderlayer.bundle.pack.conversations import Case, cases
+from renderlayer.bundle.pack.probes.conversations import Case, cases
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.bundle.templates import DEFAULT
 from renderlayer.errors import BadRequest

@@ -6,17 +6,35 @@ import random
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from renderlayer.bundle.pack.doubtful import doubtful_characters
+from renderlayer.bundle.pack.probes.divergent_characters import doubtful_characters
+from renderlayer.bundle.pack.probes.texts import fuzz_texts
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.bundle.pack.special_tokens import merge_tokens
-from renderlayer.bundle.pack.texts import fuzz_texts
 from renderlayer.bundle.tokenizer import doubtful_pattern, load_reference
 from renderlayer.errors import ConfigurationError
 
 TEXTS = 3000
 """Texts of the proof."""
+
+
+class Reference(NamedTuple):
+    """A model's tokenizer, whose file is written to the bundle.
+
+    Attributes:
+        full: the `tokenizers.Tokenizer` that decodes and knows every token.
+        encoder: the one that encodes; it differs where texts never become special tokens.
+        named: named special tokens, by name.
+        special: texts of all tokens that count as special.
+        options: what the renderer needs to know (`Facts.renderer_options`).
+    """
+
+    full: Any
+    encoder: Any
+    named: dict[str, str]
+    special: list[str]
+    options: dict[str, Any]
 
 
 def build_reference(source: ModelSource, out: Path) -> Any:
@@ -91,12 +109,12 @@ def describe_engine(
     """
     prefix, suffix = surroundings(reference)
     file = out / "tokenizer.json"
-    kitoken, doubtful = _prove_kitoken(reference, file, decoder, texts, expected)
+    kitoken, divergent_characters = _prove_kitoken(reference, file, decoder, texts, expected)
     if not kitoken["equal"]:
         file.with_suffix(".kitoken").unlink(missing_ok=True)
     return {
         "engine": "kitoken" if kitoken["equal"] else "tokenizers",
-        "doubtful": doubtful,
+        "doubtful": divergent_characters,
         "prefix_ids": prefix,
         "suffix_ids": suffix,
         "kitoken": kitoken,
@@ -120,11 +138,11 @@ def _prove_kitoken(
     def encode(text: str) -> list[int]:
         return engine.encode(text, True)
 
-    doubtful = doubtful_characters(reference, engine, decoder)
-    known = doubtful_pattern(doubtful)
+    divergent_characters = doubtful_characters(reference, engine, decoder)
+    known = doubtful_pattern(divergent_characters)
     plain = [number for number, text in enumerate(texts) if known is None or not known.search(text)]
     evidence = _compare(encode, [texts[number] for number in plain], [expected[number] for number in plain])
-    return {"version": version("kitoken"), **evidence}, doubtful
+    return {"version": version("kitoken"), **evidence}, divergent_characters
 
 
 def _prove_fastokens(file: Path, texts: Sequence[str], expected: Sequence[list[int]]) -> dict[str, Any]:

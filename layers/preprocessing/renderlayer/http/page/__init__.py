@@ -15,9 +15,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer.bundle.vocabulary import Vocabulary
 from renderlayer.errors import BadRequest, RenderLayerError
-from renderlayer.http.auth import Keys, RequireKey
 from renderlayer.http.body import Incoming, decoded, error_response, json_response, require_json
-from renderlayer.http.disconnect import Disconnected, NoAnswer
+from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
+from renderlayer.http.middleware.auth import Keys, RequireKey
 
 FILES = {
     "/": ("index.html", "text/html"),

@@ -9,7 +9,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON, HALF
 from renderlayer.multimodal.families.sizes import Size
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields
 
 _EDGES = (490, 980)
@@ -53,16 +53,16 @@ def _fields(picture: Picture, chosen: Options) -> Fields:
     """pixel_values (3, edge, edge), pixel_mask (edge, edge)."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
-    from renderlayer.multimodal.pixels.arrays import tensor
+    from renderlayer.multimodal.arrays import tensor
+    from renderlayer.multimodal.image import processing
 
-    recipe, edge = stills.Recipe.of(chosen), int(chosen["max_image_size"])
+    recipe, edge = processing.Recipe.of(chosen), int(chosen["max_image_size"])
     size = _within(picture.size, edge, int(chosen["min_image_size"]))
-    planes = stills.padded(stills.scaled(stills.raster(picture), size, recipe), (0, 0), (edge, edge))
+    planes = processing.padded(processing.scaled(processing.raster(picture), size, recipe), (0, 0), (edge, edge))
     mask = np.zeros((edge, edge), np.bool_)
     mask[: size[0], : size[1]] = True
     return {
-        "pixel_values": Field(stills.finished(planes, recipe), "batched"),
+        "pixel_values": Field(processing.finished(planes, recipe), "batched"),
         "pixel_mask": Field(tensor("bool", mask), "batched"),
     }
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from renderlayer.errors import BadRequest, ConfigurationError
-from renderlayer.multimodal import sampling
-from renderlayer.multimodal.sampling import Source
 from renderlayer.multimodal.tensor import Field, Fields, Tensor
+from renderlayer.multimodal.video import sampling
+from renderlayer.multimodal.video.sampling import Source
 
 Options = dict[str, Any]
 
@@ -124,10 +124,10 @@ class Family(Protocol):
     def target(self, modality: str) -> list[int]:
         """The token ids that the prompt holds for an item and that its replacement replaces."""
 
-    def among(self, count: int) -> Family:
+    def for_item_count(self, count: int) -> Family:
         """The family for a prompt with so many items."""
 
-    def circumstances(self, modality: str) -> Mapping[str, Any]:
+    def hash_context(self, modality: str) -> Mapping[str, Any]:
         """What of the prompt changes its items' tensors; it joins their hashes. Nothing for most."""
 
     def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
@@ -172,11 +172,11 @@ class Plain:
 
     embeds_token: int | None = None
 
-    def among(self, count: int) -> Any:
+    def for_item_count(self, count: int) -> Any:
         """Items do not depend on each other."""
         return self
 
-    def circumstances(self, modality: str) -> Mapping[str, Any]:
+    def hash_context(self, modality: str) -> Mapping[str, Any]:
         """Items do not depend on each other."""
         return {}
 

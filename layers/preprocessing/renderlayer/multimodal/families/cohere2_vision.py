@@ -8,7 +8,7 @@ from typing import Any
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.sizes import Size, check_tiles, square
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
 _DEFAULTS = {**COMMON, "size": {"height": 512, "width": 512}, "crop_to_patches": True, "max_patches": 12}
@@ -65,11 +65,11 @@ def _pixels(picture: Picture, shape: Size, tile: Size, chosen: Mapping[str, Any]
     """bfloat16 of shape (tiles, 3, height, width); the thumbnail comes last."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.image import processing
 
-    recipe, image = stills.Recipe.of(chosen), stills.raster(picture)
-    spread = stills.scaled(image, (tile[0] * shape[0], tile[1] * shape[1]), recipe)
-    parts = stills.tiles(spread, tile)
+    recipe, image = processing.Recipe.of(chosen), processing.raster(picture)
+    spread = processing.scaled(image, (tile[0] * shape[0], tile[1] * shape[1]), recipe)
+    parts = processing.tiles(spread, tile)
     if len(parts) > 1:
-        parts = np.concatenate([parts, stills.scaled(image, tile, recipe)[None]])
-    return stills.finished(parts, recipe)
+        parts = np.concatenate([parts, processing.scaled(image, tile, recipe)[None]])
+    return processing.finished(parts, recipe)

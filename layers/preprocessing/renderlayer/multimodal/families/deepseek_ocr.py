@@ -10,7 +10,7 @@ from renderlayer.multimodal.families.base import Facts, Plain, Plan
 from renderlayer.multimodal.families.defaults import HALF
 from renderlayer.multimodal.families.internvl import nearest
 from renderlayer.multimodal.families.sizes import Size, processable, tile_grids
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
 
 if TYPE_CHECKING:
@@ -77,15 +77,16 @@ class DeepseekOCR(Plain):
         """bfloat16 of shape (3, whole, whole), and (tiles, 3, tile, tile)."""
         from PIL import ImageOps
 
-        from renderlayer.multimodal.pixels import stills
+        from renderlayer.multimodal.image import processing
 
-        recipe = stills.Recipe("bicubic", 1 / 255, tuple(self.mean), tuple(self.std), fused=False)
+        recipe = processing.Recipe("bicubic", 1 / 255, tuple(self.mean), tuple(self.std), fused=False)
         background = tuple(int(mean * 255) for mean in self.mean)
-        whole = stills.planes(ImageOps.pad(self.shown(picture), (_WHOLE, _WHOLE), color=background))
+        whole = processing.planes(ImageOps.pad(self.shown(picture), (_WHOLE, _WHOLE), color=background))
         if shape == (1, 1):
-            return stills.finished(whole, recipe), Tensor("bfloat16", (0, 3, self.tile, self.tile), b"")
-        spread = stills.planes(picture.rgb().resize((self.tile * shape[1], self.tile * shape[0])))
-        return stills.finished(whole, recipe), stills.finished(stills.tiles(spread, (self.tile, self.tile)), recipe)
+            return processing.finished(whole, recipe), Tensor("bfloat16", (0, 3, self.tile, self.tile), b"")
+        spread = processing.planes(picture.rgb().resize((self.tile * shape[1], self.tile * shape[0])))
+        tiles = processing.tiles(spread, (self.tile, self.tile))
+        return processing.finished(whole, recipe), processing.finished(tiles, recipe)
 
 
 class DeepseekOCR2(DeepseekOCR):

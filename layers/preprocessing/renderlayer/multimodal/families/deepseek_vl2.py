@@ -12,7 +12,7 @@ from typing import Any
 from renderlayer.multimodal.families.base import Facts, Plain, Plan
 from renderlayer.multimodal.families.defaults import HALF
 from renderlayer.multimodal.families.sizes import Size, best_canvas
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
 _FEW = 2  # images in a prompt up to which they are cut into tiles
@@ -35,10 +35,10 @@ class DeepseekVL2(Plain):
         self.side = math.ceil((self.edge // patch) / downsample)
         self.mean, self.std = given.get("image_mean", HALF), given.get("image_std", HALF)
 
-    def among(self, count: int) -> DeepseekVL2:
+    def for_item_count(self, count: int) -> DeepseekVL2:
         return self if count <= _FEW else DeepseekVL2(self.facts, tiled=False)
 
-    def circumstances(self, modality: str) -> dict[str, Any]:
+    def hash_context(self, modality: str) -> dict[str, Any]:
         return {"cropping": self.tiled}
 
     def placeholder(self, modality: str, ordinal: int) -> str:
@@ -65,13 +65,15 @@ class DeepseekVL2(Plain):
         import numpy as np
         from PIL import ImageOps
 
-        from renderlayer.multimodal.pixels import stills
+        from renderlayer.multimodal.image import processing
 
         image = picture.rgb()
         background = tuple(int(mean * 255) for mean in self.mean)
         whole, spread = (
-            stills.planes(ImageOps.pad(image, (width, height), color=background))
+            processing.planes(ImageOps.pad(image, (width, height), color=background))
             for height, width in ((self.edge, self.edge), canvas)
         )
-        parts = np.concatenate([whole[None], stills.tiles(spread, (self.edge, self.edge))])
-        return stills.finished(parts, stills.Recipe("bicubic", 1 / 255, tuple(self.mean), tuple(self.std), fused=False))
+        parts = np.concatenate([whole[None], processing.tiles(spread, (self.edge, self.edge))])
+        return processing.finished(
+            parts, processing.Recipe("bicubic", 1 / 255, tuple(self.mean), tuple(self.std), fused=False)
+        )

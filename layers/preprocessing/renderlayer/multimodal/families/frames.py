@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.sizes import processable, square, target
 from renderlayer.multimodal.tensor import Tensor
+from renderlayer.multimodal.video.clip import Clip
 
 
 def frame_stack(clip: Clip, chosen: Mapping[str, Any]) -> Tensor:
@@ -19,13 +19,13 @@ def frame_stack(clip: Clip, chosen: Mapping[str, Any]) -> Tensor:
     """
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.image import processing
 
     options = {**COMMON, **chosen}
-    recipe = stills.Recipe.of(options)
+    recipe = processing.Recipe.of(options)
     size = processable(target((clip.size[1], clip.size[0]), options["size"]))
     frames = []
     for frame in clip.frames():
-        planes = stills.scaled(frame, size, recipe)
-        frames.append(stills.centred(planes, square(options["crop_size"])) if options["do_center_crop"] else planes)
-    return stills.finished(np.stack(frames), recipe)
+        planes = processing.scaled(frame, size, recipe)
+        frames.append(processing.centred(planes, square(options["crop_size"])) if options["do_center_crop"] else planes)
+    return processing.finished(np.stack(frames), recipe)

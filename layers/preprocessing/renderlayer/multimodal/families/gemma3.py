@@ -9,7 +9,7 @@ from typing import Any
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import BILINEAR, COMMON, HALF
 from renderlayer.multimodal.families.sizes import square
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
 _DEFAULTS = {
@@ -100,9 +100,11 @@ def _squares(picture: Picture, boxes: list[Box], chosen: Options) -> Any:
     """bfloat16 of shape (1 + crops, 3, height, width)."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.image import processing
 
-    recipe = stills.Recipe.of(chosen)
-    image = stills.raster(picture)
+    recipe = processing.Recipe.of(chosen)
+    image = processing.raster(picture)
     parts = [image, *(image[top:bottom, left:right] for left, top, right, bottom in boxes)]
-    return stills.finished(np.stack([stills.scaled(part, square(chosen["size"]), recipe) for part in parts]), recipe)
+    return processing.finished(
+        np.stack([processing.scaled(part, square(chosen["size"]), recipe) for part in parts]), recipe
+    )

@@ -9,7 +9,7 @@ from renderlayer.multimodal.families.base import Facts, Plan, options
 from renderlayer.multimodal.families.defaults import BILINEAR, COMMON, HALF
 from renderlayer.multimodal.families.gemma3 import Gemma3
 from renderlayer.multimodal.families.sizes import square
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields
 
 _DEFAULTS = {
@@ -39,10 +39,10 @@ class Gemma3n(Gemma3):
         chosen = options({**_DEFAULTS, **self.facts.image}, kwargs, "images_kwargs")
 
         def fields() -> Fields:
-            from renderlayer.multimodal.pixels import stills
+            from renderlayer.multimodal.image import processing
 
-            recipe = stills.Recipe.of(chosen)
-            planes = stills.scaled(stills.raster(media), square(chosen["size"]), recipe)
-            return {"pixel_values": Field(stills.finished(planes, recipe), "batched")}
+            recipe = processing.Recipe.of(chosen)
+            planes = processing.scaled(processing.raster(media), square(chosen["size"]), recipe)
+            return {"pixel_values": Field(processing.finished(planes, recipe), "batched")}
 
         return Plan(self._square, {}, fields, [token == self._soft for token in self._square])

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.sizes import Size
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
+from renderlayer.multimodal.video.clip import Clip
 
 _DEFAULTS = {**COMMON, "do_normalize": False, "patch_size": 16, "max_soft_tokens": 280, "pooling_kernel_size": 3}
 _BUDGETS = (70, 140, 280, 560, 1120)
@@ -61,7 +61,7 @@ class Gemma4(Plain):
         def fields() -> Fields:
             import numpy as np
 
-            from renderlayer.multimodal.pixels.arrays import tensor
+            from renderlayer.multimodal.arrays import tensor
 
             frames = [_patches(frame, size, chosen) for frame in clip.frames()]
             pixels, positions = (np.stack(parts) for parts in zip(*frames, strict=True))
@@ -118,10 +118,10 @@ def budgeted(size: Size, patch: int, pool: int, tokens: int) -> Size:
 
 
 def _fields(picture: Picture, size: Size, chosen: Options) -> Fields:
-    from renderlayer.multimodal.pixels import stills
-    from renderlayer.multimodal.pixels.arrays import tensor
+    from renderlayer.multimodal.arrays import tensor
+    from renderlayer.multimodal.image import processing
 
-    pixels, positions = _patches(stills.raster(picture), size, chosen)
+    pixels, positions = _patches(processing.raster(picture), size, chosen)
     return {
         "pixel_values": Field(tensor("bfloat16", pixels), "batched"),
         "pixel_position_ids": Field(tensor("int64", positions), "batched"),
@@ -132,10 +132,10 @@ def _patches(image: Any, size: Size, chosen: Options) -> tuple[Any, Any]:
     """Patches (budget, 3 · patch²) with zeros, positions (budget, 2) with −1 behind the image."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.image import processing
 
-    recipe = stills.Recipe.of(chosen)
-    bits = stills.lookup(stills.scaled(image, size, recipe), stills.tables(recipe, 3))
+    recipe = processing.Recipe.of(chosen)
+    bits = processing.lookup(processing.scaled(image, size, recipe), processing.tables(recipe, 3))
     patch = int(chosen["patch_size"])
     rows, columns = size[0] // patch, size[1] // patch
     budget = int(chosen["max_soft_tokens"]) * int(chosen["pooling_kernel_size"]) ** 2

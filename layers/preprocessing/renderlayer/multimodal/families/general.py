@@ -16,7 +16,7 @@ from typing import Any
 
 from renderlayer.errors import ConfigurationError, NotImplementedHere
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, image_token
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor
 
 _LENGTH_KEYS = ("image_seq_length", "image_seq_len", "num_image_tokens", "mm_tokens_per_image")
@@ -91,7 +91,7 @@ def _field(array: Any) -> Field:
     """The one image's row of a batch; all rows, where the processor gave several for it."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels.arrays import bfloat16, tensor
+    from renderlayer.multimodal.arrays import bfloat16, tensor
 
     row = array[0] if array.ndim and array.shape[0] == 1 else array
     whole = np.issubdtype(row.dtype, np.integer)

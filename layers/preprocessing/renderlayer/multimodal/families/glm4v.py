@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal import sampling
-from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.base import Facts, Options
 from renderlayer.multimodal.families.qwen_video import Qwen2VL
 from renderlayer.multimodal.families.sizes import Size, pixel_range, raised, snapped
-from renderlayer.multimodal.sampling import Source
+from renderlayer.multimodal.video import sampling
+from renderlayer.multimodal.video.clip import Clip
+from renderlayer.multimodal.video.sampling import Source
 
 _SIZE = {"shortest_edge": 112 * 112, "longest_edge": 28 * 28 * 15000}
 _VIDEO_SIZE = {"shortest_edge": 112 * 112, "longest_edge": 28 * 28 * 2 * 30000}

@@ -9,7 +9,7 @@ from typing import Any
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON, HALF, LANCZOS
 from renderlayer.multimodal.families.sizes import Size, check_tiles
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
 _DEFAULTS = {
@@ -111,18 +111,18 @@ def _whole_tiles(size: Size, tile: int) -> Size:
 def _fields(picture: Picture, first: Size, spread: Size, tile: int, count: int, chosen: Options) -> Fields:
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
-    from renderlayer.multimodal.pixels.arrays import tensor
+    from renderlayer.multimodal.arrays import tensor
+    from renderlayer.multimodal.image import processing
 
-    recipe = stills.Recipe.of(chosen)
-    image = stills.scaled(stills.raster(picture), first, recipe).transpose(1, 2, 0)
-    planes = stills.scaled(np.ascontiguousarray(image), spread, recipe)
-    parts = stills.tiles(planes, (tile, tile))
+    recipe = processing.Recipe.of(chosen)
+    image = processing.scaled(processing.raster(picture), first, recipe).transpose(1, 2, 0)
+    planes = processing.scaled(np.ascontiguousarray(image), spread, recipe)
+    parts = processing.tiles(planes, (tile, tile))
     if len(parts) > 1:
-        whole = stills.scaled(np.ascontiguousarray(planes.transpose(1, 2, 0)), (tile, tile), recipe)
+        whole = processing.scaled(np.ascontiguousarray(planes.transpose(1, 2, 0)), (tile, tile), recipe)
         parts = np.concatenate([parts, whole[None]])
     mask = np.ones((count, tile, tile), np.int64)
     return {
-        "pixel_values": Field(stills.finished(parts, recipe), "flat"),
+        "pixel_values": Field(processing.finished(parts, recipe), "flat"),
         "pixel_attention_mask": Field(tensor("int64", mask), "flat"),
     }

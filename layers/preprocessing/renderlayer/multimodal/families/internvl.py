@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.frames import frame_stack
 from renderlayer.multimodal.families.sizes import Size, check_tiles, square
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
+from renderlayer.multimodal.video.clip import Clip
 
 _DEFAULTS = {
     **COMMON,
@@ -120,12 +120,12 @@ def _pixels(picture: Picture, shape: Size, tile: Size, chosen: Mapping[str, Any]
     """bfloat16 of shape (tiles, 3, height, width); the thumbnail comes last."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.image import processing
 
-    recipe = stills.Recipe.of(chosen)
-    image = stills.raster(picture)
-    spread = stills.scaled(image, (tile[0] * shape[0], tile[1] * shape[1]), recipe)
-    parts = stills.tiles(spread, tile)
+    recipe = processing.Recipe.of(chosen)
+    image = processing.raster(picture)
+    spread = processing.scaled(image, (tile[0] * shape[0], tile[1] * shape[1]), recipe)
+    parts = processing.tiles(spread, tile)
     if len(parts) > 1:
-        parts = np.concatenate([parts, stills.scaled(image, tile, recipe)[None]])
-    return stills.finished(parts, recipe)
+        parts = np.concatenate([parts, processing.scaled(image, tile, recipe)[None]])
+    return processing.finished(parts, recipe)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.internvl import nearest
 from renderlayer.multimodal.families.sizes import Size, check_tiles, tile_grids
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
+from renderlayer.multimodal.video.clip import Clip
 
 _MEAN, _STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 # The text model's type → what stands for a frame; other models take no videos.
@@ -144,14 +144,14 @@ def cut(picture: Picture, shapes: Sequence[Size], edge: int, thumbnail: bool = T
     """
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.image import processing
 
     image, parts = picture.rgb(), []
     for rows, columns in shapes:
         if rows * columns > 1 or not thumbnail:
-            parts.append(stills.tiles(stills.planes(image.resize((edge * columns, edge * rows))), (edge, edge)))
+            parts.append(processing.tiles(processing.planes(image.resize((edge * columns, edge * rows))), (edge, edge)))
     if thumbnail:
-        parts.append(stills.planes(image.resize((edge, edge)))[None])
+        parts.append(processing.planes(image.resize((edge, edge)))[None])
     return _normalised(np.concatenate(parts))
 
 
@@ -159,13 +159,13 @@ def _frames(frames: Iterable[Any], edge: int) -> Tensor:
     import numpy as np
     from PIL import Image
 
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.image import processing
 
-    return _normalised(np.stack([stills.planes(Image.fromarray(frame).resize((edge, edge))) for frame in frames]))
+    return _normalised(np.stack([processing.planes(Image.fromarray(frame).resize((edge, edge))) for frame in frames]))
 
 
 def _normalised(planes: Any) -> Tensor:
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.image import processing
 
-    recipe = stills.Recipe.of({**COMMON, "image_mean": _MEAN, "image_std": _STD})
-    return stills.finished(planes, replace(recipe, fused=False))
+    recipe = processing.Recipe.of({**COMMON, "image_mean": _MEAN, "image_std": _STD})
+    return processing.finished(planes, replace(recipe, fused=False))

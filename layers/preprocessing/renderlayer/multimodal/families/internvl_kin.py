@@ -10,7 +10,7 @@ from renderlayer.multimodal.families.base import Facts, Options, Plan
 from renderlayer.multimodal.families.internvl import nearest
 from renderlayer.multimodal.families.internvl_chat import Tiled, cut
 from renderlayer.multimodal.families.sizes import Size, check_tiles, tile_grids
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 
 _FEWEST_AGAIN = 3  # tiles of H2OVL's second pass
 
@@ -49,10 +49,10 @@ class H2OVL(Tiled):
         self.lone = lone
         self.twice = lone and bool(facts.config.get("use_msac"))
 
-    def among(self, count: int) -> H2OVL:
+    def for_item_count(self, count: int) -> H2OVL:
         return self if self.lone == (count == 1) else H2OVL(self.facts, count == 1)
 
-    def circumstances(self, modality: str) -> dict[str, Any]:
+    def hash_context(self, modality: str) -> dict[str, Any]:
         return {"use_msac": self.twice}
 
     def chosen(self, kwargs: Mapping[str, Any]) -> Options:

@@ -13,7 +13,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import CLIP_MEAN, CLIP_STD
 from renderlayer.multimodal.families.sizes import Size
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
 _DEFAULTS = {
@@ -82,14 +82,14 @@ def _patches(picture: Picture, inner: Size, size: Size, chosen: Options) -> Any:
     """bfloat16 of shape (patches, 3, patch, patch)."""
     from PIL import Image
 
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.image import processing
 
     image = picture.rgb()
     if image.size != (inner[1], inner[0]):
         image = image.resize((inner[1], inner[0]), Image.Resampling.BICUBIC)
-    planes = stills.planes(image)
-    planes = stills.padded(planes, (0, 0), size) if chosen["pad_input"] else stills.centred(planes, size)
+    planes = processing.planes(image)
+    planes = processing.padded(planes, (0, 0), size) if chosen["pad_input"] else processing.centred(planes, size)
     patch = int(chosen["patch_size"])
     mean, std = tuple(chosen["image_mean"]), tuple(chosen["image_std"])
-    recipe = stills.Recipe("bicubic", 1 / 255, mean, std, fused=False)
-    return stills.finished(stills.tiles(planes, (patch, patch)), recipe)
+    recipe = processing.Recipe("bicubic", 1 / 255, mean, std, fused=False)
+    return processing.finished(processing.tiles(planes, (patch, patch)), recipe)

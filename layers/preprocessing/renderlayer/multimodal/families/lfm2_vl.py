@@ -10,7 +10,7 @@ from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, op
 from renderlayer.multimodal.families.defaults import BILINEAR, COMMON, HALF
 from renderlayer.multimodal.families.internvl import nearest
 from renderlayer.multimodal.families.sizes import Size, check_tiles, processable, tile_grids
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
 
 _DEFAULTS = {
@@ -115,22 +115,24 @@ def _rows(picture: Picture, grid: Size, whole: Size, chosen: Options) -> Tensor:
     """bfloat16 of shape (images, longest, patch² · 3): patches in rows, zeros behind the last."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
-    from renderlayer.multimodal.pixels.arrays import tensor
+    from renderlayer.multimodal.arrays import tensor
+    from renderlayer.multimodal.image import processing
 
-    recipe, image = stills.Recipe.of(chosen), stills.raster(picture)
+    recipe, image = processing.Recipe.of(chosen), processing.raster(picture)
     patch, tile = int(chosen["encoder_patch_size"]), int(chosen["tile_size"])
     longest = int(chosen["max_image_tokens"]) * int(chosen["downsample_factor"]) ** 2
     if chosen["do_image_splitting"]:
         longest = max(longest, (tile // patch) ** 2)
     parts = []
     if grid != (1, 1):
-        parts += list(stills.tiles(stills.scaled(image, (tile * grid[0], tile * grid[1]), recipe), (tile, tile)))
-    parts.append(stills.scaled(image, whole, recipe))
+        parts += list(
+            processing.tiles(processing.scaled(image, (tile * grid[0], tile * grid[1]), recipe), (tile, tile))
+        )
+    parts.append(processing.scaled(image, whole, recipe))
     out = np.zeros((len(parts), longest, patch * patch * 3), np.uint16)
-    table = stills.tables(recipe, 3)
+    table = processing.tables(recipe, 3)
     for index, planes in enumerate(parts):
-        bits = stills.lookup(planes, table)
+        bits = processing.lookup(planes, table)
         down, across = bits.shape[1] // patch, bits.shape[2] // patch
         cut = bits.reshape(3, down, patch, across, patch).transpose(1, 3, 2, 4, 0)
         out[index, : down * across] = cut.reshape(down * across, -1)

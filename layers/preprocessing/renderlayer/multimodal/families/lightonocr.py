@@ -7,7 +7,7 @@ from typing import Any
 
 from renderlayer.multimodal.families.base import Facts, Plan
 from renderlayer.multimodal.families.mistral3 import Mistral3, aligned
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 
 
 class LightOnOCR(Mistral3):

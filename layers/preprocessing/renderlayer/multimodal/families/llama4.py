@@ -11,7 +11,7 @@ from typing import Any
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import BILINEAR, COMMON, HALF
 from renderlayer.multimodal.families.sizes import Size, check_tiles
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
 _DEFAULTS = {
@@ -133,15 +133,15 @@ def _pixels(picture: Picture, canvas: Size, edge: int, largest: bool, chosen: Op
     """bfloat16 of shape (tiles, 3, edge, edge); the whole image comes last where there are several."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
-    from renderlayer.multimodal.pixels.arrays import tensor
+    from renderlayer.multimodal.arrays import tensor
+    from renderlayer.multimodal.image import processing
 
-    recipe = stills.Recipe.of(chosen)
-    image = stills.raster(picture)
-    spread = stills.padded(
-        stills.scaled(image, _within(image.shape[:2], edge, canvas, largest), recipe), (0, 0), canvas
+    recipe = processing.Recipe.of(chosen)
+    image = processing.raster(picture)
+    spread = processing.padded(
+        processing.scaled(image, _within(image.shape[:2], edge, canvas, largest), recipe), (0, 0), canvas
     )
-    parts = stills.tiles(spread, (edge, edge))
+    parts = processing.tiles(spread, (edge, edge))
     if len(parts) > 1:
-        parts = np.concatenate([parts, stills.scaled(image, (edge, edge), recipe)[None]])
-    return tensor("bfloat16", stills.lookup(parts, stills.tables_in_bfloat16(recipe, 3)))
+        parts = np.concatenate([parts, processing.scaled(image, (edge, edge), recipe)[None]])
+    return tensor("bfloat16", processing.lookup(parts, processing.tables_in_bfloat16(recipe, 3)))

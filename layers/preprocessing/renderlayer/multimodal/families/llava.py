@@ -8,7 +8,7 @@ from typing import Any
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON, HALF
 from renderlayer.multimodal.families.sizes import Size, processable, square, target
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields
 
 _CLIP = {**COMMON, "size": {"shortest_edge": 224}, "do_center_crop": True, "crop_size": {"height": 224, "width": 224}}
@@ -52,16 +52,16 @@ class Llava(Plain):
 
 def _pixels(picture: Picture, size: Size, chosen: Mapping[str, Any]) -> Any:
     """bfloat16 of shape (3, height, width)."""
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.image import processing
 
-    recipe = stills.Recipe.of(chosen)
-    image = stills.raster(picture)
+    recipe = processing.Recipe.of(chosen)
+    image = processing.raster(picture)
     if chosen["do_pad"]:
         image = _squared(image, [int(mean * 255) for mean in chosen["image_mean"]])
-    planes = stills.scaled(image, size, recipe)
+    planes = processing.scaled(image, size, recipe)
     if chosen["do_center_crop"]:
-        planes = stills.centred(planes, square(chosen["crop_size"]))
-    return stills.finished(planes, recipe)
+        planes = processing.centred(planes, square(chosen["crop_size"]))
+    return processing.finished(planes, recipe)
 
 
 def _squared(image: Any, background: list[int]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from renderlayer.multimodal.families.base import Facts, Options, Plan, options
 from renderlayer.multimodal.families.llava import Llava
 from renderlayer.multimodal.families.sizes import Size, best_canvas, fitted, square
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
 _PINPOINTS = [[336, 672], [672, 336], [672, 672], [1008, 336], [336, 1008]]
@@ -57,14 +57,14 @@ def _pixels(picture: Picture, canvas: Size, chosen: Options) -> Any:
     """bfloat16 of shape (1 + tiles, 3, height, width): the whole first."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.image import processing
 
-    recipe = stills.Recipe.of(chosen)
-    image = stills.raster(picture)
+    recipe = processing.Recipe.of(chosen)
+    image = processing.raster(picture)
     edge = square(chosen["size"])
     tile = square(chosen.get("crop_size") or chosen["size"])
     inner = fitted(image.shape[:2], canvas)
     corner = ((canvas[0] - inner[0]) // 2, (canvas[1] - inner[1]) // 2)
-    spread = stills.padded(stills.scaled(image, inner, recipe), corner, canvas)
-    whole = stills.scaled(image, edge, recipe)
-    return stills.finished(np.concatenate([whole[None], stills.tiles(spread, tile)]), recipe)
+    spread = processing.padded(processing.scaled(image, inner, recipe), corner, canvas)
+    whole = processing.scaled(image, edge, recipe)
+    return processing.finished(np.concatenate([whole[None], processing.tiles(spread, tile)]), recipe)

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
 from renderlayer.multimodal.families.frames import frame_stack
 from renderlayer.multimodal.tensor import Field
+from renderlayer.multimodal.video.clip import Clip
 
 _DEFAULTS = {"size": {"shortest_edge": 224}, "do_center_crop": True, "crop_size": {"height": 224, "width": 224}}
 

@@ -9,7 +9,7 @@ from typing import Any
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.sizes import Size, processable
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields
 
 _DEFAULTS = {**COMMON, "size": {"longest_edge": 1024}}
@@ -49,12 +49,12 @@ class Mistral3(Plain):
         tokens[-1] = self.end
 
         def fields() -> Fields:
-            from renderlayer.multimodal.pixels import stills
-            from renderlayer.multimodal.pixels.arrays import tensor
+            from renderlayer.multimodal.arrays import tensor
+            from renderlayer.multimodal.image import processing
 
-            recipe = stills.Recipe.of(chosen)
-            planes = stills.scaled(stills.raster(media), size, recipe)
-            value = tensor("uint8", planes) if self.raw else stills.finished(planes, recipe)
+            recipe = processing.Recipe.of(chosen)
+            planes = processing.scaled(processing.raster(media), size, recipe)
+            value = tensor("uint8", planes) if self.raw else processing.finished(planes, recipe)
             return {"pixel_values": Field(value, "batched")}
 
         return Plan(tokens, {}, fields, [token == self.image for token in tokens])

@@ -10,7 +10,7 @@ from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.sizes import Size, check_tiles, processable, square
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
 _DEFAULTS = {**COMMON, "max_partition": 9, "covering_threshold": 0.9}
@@ -131,15 +131,15 @@ def _pixels(picture: Picture, boxes: list[Box], edge: int, chosen: Options) -> A
     """bfloat16 of shape (parts, 3, edge, edge), zero around the images."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
-    from renderlayer.multimodal.pixels.arrays import tensor
+    from renderlayer.multimodal.arrays import tensor
+    from renderlayer.multimodal.image import processing
 
-    recipe = stills.Recipe.of(chosen)
-    image, table = stills.raster(picture), stills.tables(recipe, 3)
+    recipe = processing.Recipe.of(chosen)
+    image, table = processing.raster(picture), processing.tables(recipe, 3)
     out = np.zeros((len(boxes), 3, edge, edge), np.uint16)
     for index, (left, top, right, bottom) in enumerate(boxes):
         height, width = _inner((bottom - top, right - left), edge)
-        planes = stills.scaled(image[top:bottom, left:right], (height, width), recipe)
+        planes = processing.scaled(image[top:bottom, left:right], (height, width), recipe)
         above, before = (edge - height) // 2, (edge - width) // 2
-        out[index, :, above : above + height, before : before + width] = stills.lookup(planes, table)
+        out[index, :, above : above + height, before : before + width] = processing.lookup(planes, table)
     return tensor("bfloat16", out)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.sizes import STEEPEST, Size, processable
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
+from renderlayer.multimodal.video.clip import Clip
 
 _LEAST, _MOST = 448 * 448, 1792 * 1792  # pixels
 _FIRST_MARK, _MARKS = 151672, 4  # ids of the text vocabulary that have a place at the visual vocabulary's end
@@ -55,7 +55,7 @@ class Ovis25(Plain):
         picture: Picture = media
 
         def frames() -> Iterable[Any]:
-            from renderlayer.multimodal.pixels.stills import raster
+            from renderlayer.multimodal.image.processing import raster
 
             return [raster(picture)]
 
@@ -83,12 +83,12 @@ class Ovis25(Plain):
 
     def _patches(self, frames: Iterable[Any], size: Size, chosen: Options) -> Tensor:
         """bfloat16 of shape (patches, 3 · temporal · patch²)."""
-        from renderlayer.multimodal.pixels import stills
-        from renderlayer.multimodal.pixels.arrays import patch_rows
+        from renderlayer.multimodal.arrays import patch_rows
+        from renderlayer.multimodal.image import processing
 
-        recipe = stills.Recipe.of(chosen)
-        table = stills.tables(recipe, 3)
-        planes = [stills.lookup(stills.scaled(frame, size, recipe), table) for frame in frames]
+        recipe = processing.Recipe.of(chosen)
+        table = processing.tables(recipe, 3)
+        planes = [processing.lookup(processing.scaled(frame, size, recipe), table) for frame in frames]
         return patch_rows(planes, self.patch, self.stride, self.temporal)
 
 

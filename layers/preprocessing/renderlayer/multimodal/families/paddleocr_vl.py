@@ -9,7 +9,7 @@ from renderlayer.multimodal.families.base import Facts, Options, Plan, options
 from renderlayer.multimodal.families.defaults import HALF
 from renderlayer.multimodal.families.qwen_vl import QwenVL
 from renderlayer.multimodal.families.sizes import Size, pixel_range, snapped
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor
 
 _SIZE = {"shortest_edge": 384 * 384, "longest_edge": 1536 * 1536}

@@ -14,7 +14,7 @@ from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, op
 from renderlayer.multimodal.families.defaults import COMMON, HALF
 from renderlayer.multimodal.families.internvl import grid
 from renderlayer.multimodal.families.sizes import Size, check_tiles
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
 _DEFAULTS = {
@@ -97,23 +97,23 @@ def _shown(inner: Size, shape: Size, edge: int, patch: int) -> Size:
 def _fields(picture: Picture, inner: Size, shape: Size, shown: Size, chosen: Options) -> Fields:
     import numpy as np
 
-    from renderlayer.multimodal.pixels import stills
-    from renderlayer.multimodal.pixels.arrays import bfloat16, tensor
-    from renderlayer.multimodal.pixels.resize import resize
-    from renderlayer.multimodal.pixels.smooth import resize_float
+    from renderlayer.multimodal.arrays import bfloat16, tensor
+    from renderlayer.multimodal.image import processing
+    from renderlayer.multimodal.image.resize import resize
+    from renderlayer.multimodal.image.smooth import resize_float
 
     edge, patch = int(chosen["size"]["height"]), int(chosen["patch_size"])
-    recipe = stills.Recipe.of(chosen)
+    recipe = processing.Recipe.of(chosen)
     # The tiles are resized bilinearly whatever the configuration says, the whole as it says.
-    spread = resize(stills.raster(picture), *inner, "bilinear")
-    canvas = stills.padded(spread, (0, 0), (shape[0] * edge, shape[1] * edge), fill=_WHITE)
-    values = stills.normalised(canvas, recipe)
+    spread = resize(processing.raster(picture), *inner, "bilinear")
+    canvas = processing.padded(spread, (0, 0), (shape[0] * edge, shape[1] * edge), fill=_WHITE)
+    values = processing.normalised(canvas, recipe)
     whole = resize_float(values, (edge, edge))
-    parts = np.concatenate([whole[None], stills.tiles(values, (edge, edge))])
+    parts = np.concatenate([whole[None], processing.tiles(values, (edge, edge))])
     side = edge // patch
     mask = np.zeros((shape[0] * side, shape[1] * side), np.float32)
     mask[: shown[0], : shown[1]] = 1
-    masks = np.concatenate([np.ones((1, side, side), np.float32), stills.tiles(mask[None], (side, side))[:, 0]])
+    masks = np.concatenate([np.ones((1, side, side), np.float32), processing.tiles(mask[None], (side, side))[:, 0]])
     return {
         "image_pixel_values": Field(tensor("bfloat16", bfloat16(parts)), "batched"),
         "image_attention_mask": Field(tensor("bfloat16", bfloat16(masks)), "batched"),

@@ -10,7 +10,7 @@ from renderlayer.multimodal.families.base import SPECTROGRAM_GAP, Facts, Plain, 
 from renderlayer.multimodal.tensor import Field, Fields
 
 if TYPE_CHECKING:
-    from renderlayer.multimodal.sound import Sound
+    from renderlayer.multimodal.audio.sound import Sound
 
 _RATE, _HOP, _SECONDS, _BANDS = 16_000, 160, 30, 128
 
@@ -44,8 +44,8 @@ class Qwen2Audio(Plain):
         def fields() -> Fields:
             import numpy as np
 
-            from renderlayer.multimodal.pixels.arrays import bfloat16, tensor
-            from renderlayer.multimodal.pixels.spectrogram import log_mel
+            from renderlayer.multimodal.arrays import bfloat16, tensor
+            from renderlayer.multimodal.audio.spectrogram import log_mel
 
             whole = np.zeros(self.longest, np.float32)
             kept = media.samples[: self.longest]

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.base import SPECTROGRAM_GAP, Facts, Options, Plan
 from renderlayer.multimodal.families.qwen_video import Qwen2VL
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, bfloat16, int32, int64
+from renderlayer.multimodal.video.clip import Clip
 
 if TYPE_CHECKING:
-    from renderlayer.multimodal.sound import Sound
+    from renderlayer.multimodal.audio.sound import Sound
 
 _HOP, _WINDOW, _SHORTEST = 160, 400, 480_000  # samples: from frame to frame, of a frame, of the padded sound
 _UNUSED = ("size", "min_pixels", "max_pixels", "fps")
@@ -74,8 +74,8 @@ class Qwen25Omni(Qwen2VL):
         def fields() -> Fields:
             import numpy as np
 
-            from renderlayer.multimodal.pixels.arrays import bfloat16, tensor
-            from renderlayer.multimodal.pixels.spectrogram import HOP, log_mel
+            from renderlayer.multimodal.arrays import bfloat16, tensor
+            from renderlayer.multimodal.audio.spectrogram import HOP, log_mel
 
             whole = np.zeros(max(length * HOP, len(sound.samples)), np.float32)
             whole[: len(sound.samples)] = sound.samples

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal import sampling
-from renderlayer.multimodal.clip import Clip
 from renderlayer.multimodal.families.base import Facts, Options, Plan, options
 from renderlayer.multimodal.families.qwen_vl import QwenVL
 from renderlayer.multimodal.families.sizes import Size, pixel_range, raised, snapped
-from renderlayer.multimodal.sampling import Source
 from renderlayer.multimodal.tensor import Field, Fields, bfloat16, int64
+from renderlayer.multimodal.video import sampling
+from renderlayer.multimodal.video.clip import Clip
+from renderlayer.multimodal.video.sampling import Source
 
 _SIZE = {"shortest_edge": 128 * 28 * 28, "longest_edge": 28 * 28 * 768}
 
@@ -53,7 +53,7 @@ class Qwen2VL(QwenVL):
         }
 
         def fields() -> Fields:
-            from renderlayer.multimodal.pixels.arrays import patch_rows
+            from renderlayer.multimodal.arrays import patch_rows
 
             rows = patch_rows(self.frames(clip.frames(), (height, width), chosen), patch, merge, temporal)
             return {

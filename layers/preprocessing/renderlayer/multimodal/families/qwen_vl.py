@@ -9,7 +9,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Embeds, Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import BICUBIC, COMMON
 from renderlayer.multimodal.families.sizes import Size, pixel_range, snapped
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
 
 _SIZE = {"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}
@@ -46,8 +46,8 @@ class QwenVL(Plain):
         grid = Field(int64([1, height // patch, width // patch]), "batched", keep_on_cpu=True)
 
         def fields() -> Fields:
-            from renderlayer.multimodal.pixels.arrays import patch_rows
-            from renderlayer.multimodal.pixels.stills import raster
+            from renderlayer.multimodal.arrays import patch_rows
+            from renderlayer.multimodal.image.processing import raster
 
             planes = self.frames([raster(picture)], (height, width), chosen)
             rows = patch_rows(planes, patch, merge if self.grouped else 1, temporal)
@@ -58,13 +58,13 @@ class QwenVL(Plain):
 
     def frames(self, images: Iterable[Any], size: Size, chosen: Options) -> list[Any]:
         """Planes (channels, height, width) of the images at their new size: bytes, or bit patterns of bfloat16."""
-        from renderlayer.multimodal.pixels.resize import FILTERS, resize
+        from renderlayer.multimodal.image.resize import FILTERS, resize
 
         method = FILTERS[int(chosen.get("resample", BICUBIC))]
         planes = [resize(image, *size, method) for image in images]
         if not self.normalised:
             return planes
-        from renderlayer.multimodal.pixels.stills import Recipe, lookup, tables
+        from renderlayer.multimodal.image.processing import Recipe, lookup, tables
 
         table = tables(Recipe.of({**COMMON, **chosen}), 3)
         return [lookup(each, table) for each in planes]

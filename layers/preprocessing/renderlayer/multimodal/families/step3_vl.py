@@ -10,7 +10,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Facts, Plain, Plan
 from renderlayer.multimodal.families.defaults import CLIP_MEAN, CLIP_STD
 from renderlayer.multimodal.families.sizes import Size, processable
-from renderlayer.multimodal.picture import Picture
+from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
 
 _LONGEST = 3024  # pixels
@@ -117,7 +117,7 @@ def _pixels(
     import numpy as np
     from PIL import Image
 
-    from renderlayer.multimodal.pixels.arrays import tensor
+    from renderlayer.multimodal.arrays import tensor
 
     image = picture.rgb()
     if image.size != (inner[1], inner[0]):
@@ -137,9 +137,9 @@ def _pixels(
 
 def _square(image: Any, edge: int) -> Any:
     """Bit patterns of bfloat16 of shape (3, edge, edge)."""
-    from renderlayer.multimodal.pixels import stills
+    from renderlayer.multimodal.arrays import bfloat16
+    from renderlayer.multimodal.image import processing
     from renderlayer.multimodal.pixels.antialias import resize_antialiased
-    from renderlayer.multimodal.pixels.arrays import bfloat16
 
-    recipe = stills.Recipe("bilinear", 1 / 255, tuple(CLIP_MEAN), tuple(CLIP_STD), fused=False)
-    return bfloat16(resize_antialiased(stills.normalised(stills.planes(image), recipe), (edge, edge)))
+    recipe = processing.Recipe("bilinear", 1 / 255, tuple(CLIP_MEAN), tuple(CLIP_STD), fused=False)
+    return bfloat16(resize_antialiased(processing.normalised(processing.planes(image), recipe), (edge, edge)))

@@ -12,7 +12,7 @@ from renderlayer.multimodal.families.base import SPECTROGRAM_GAP, Facts, Plain, 
 from renderlayer.multimodal.tensor import Field, Fields, int32, int64
 
 if TYPE_CHECKING:
-    from renderlayer.multimodal.sound import Sound
+    from renderlayer.multimodal.audio.sound import Sound
 
 _RATE, _HOP, _PIECE, _BANDS, _DOWNSAMPLE, _STACK = 16_000, 160, 3000, 80, 2, 8
 _FEWEST = 2  # frames, to which shorter audio is filled up
@@ -63,8 +63,8 @@ def _pieces(sound: Sound, frames: int, lengths: list[int], bands: int) -> Any:
     """bfloat16 of shape (pieces, bands, frames of the longest); the last piece ends in zeros."""
     import numpy as np
 
-    from renderlayer.multimodal.pixels.arrays import bfloat16, tensor
-    from renderlayer.multimodal.pixels.spectrogram import log_mel
+    from renderlayer.multimodal.arrays import bfloat16, tensor
+    from renderlayer.multimodal.audio.spectrogram import log_mel
 
     whole = np.zeros(frames * _HOP, np.float32)
     whole[: len(sound.samples)] = sound.samples

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from renderlayer.parsers.arguments import ArgumentsWriter
-from renderlayer.parsers.emitter import Emitter
-from renderlayer.parsers.headers import Failed, read_object
-from renderlayer.parsers.json_object import JsonReader, Proof
-from renderlayer.parsers.json_scan import JsonScan
-from renderlayer.parsers.phases import PhaseMachine
-from renderlayer.parsers.python_calls import PythonCalls, PythonCallsMachine
+from renderlayer.parsers.core.emitter import Emitter
+from renderlayer.parsers.core.phases import PhaseMachine
+from renderlayer.parsers.core.resumable import HOLD_LIMIT
+from renderlayer.parsers.core.tokens import SpecialTokenMap
+from renderlayer.parsers.core.tool_machine import ToolTypes
 from renderlayer.parsers.response_template.calls import CallFormat
 from renderlayer.parsers.response_template.json_value import JsonValue
-from renderlayer.parsers.resumable import HOLD_LIMIT
-from renderlayer.parsers.schema import may_nest, to_json
-from renderlayer.parsers.tokens import Alphabet
-from renderlayer.parsers.tool_machine import ToolTypes
+from renderlayer.parsers.tool_calls.python_calls import PythonCalls, PythonCallsMachine
+from renderlayer.parsers.values.arguments import ArgumentsWriter
+from renderlayer.parsers.values.headers import Failed, read_object
+from renderlayer.parsers.values.json_object import JsonReader, Proof
+from renderlayer.parsers.values.json_scan import JsonScan
+from renderlayer.parsers.values.schema import may_nest, to_json
 
 _BETWEEN = re.compile(r"[\s,\[\]]*+")
 _PYTHON = PythonCalls(bare=True)
@@ -247,15 +247,15 @@ class TagBody(Body):
 class PythonBody(PythonCallsMachine):
     """A list of calls in Python's notation."""
 
-    def __init__(self, out: Emitter, alphabet: Alphabet) -> None:
+    def __init__(self, out: Emitter, alphabet: SpecialTokenMap) -> None:
         super().__init__(_PYTHON, out, alphabet)
 
-    def say(self, end: int) -> None:
+    def queue(self, end: int) -> None:
         """No text is content."""
         self.position = end
 
 
-def open_body(form: CallFormat, out: Emitter, alphabet: Alphabet, types: ToolTypes, name: str) -> PhaseMachine:
+def open_body(form: CallFormat, out: Emitter, alphabet: SpecialTokenMap, types: ToolTypes, name: str) -> PhaseMachine:
     """The machine for the text behind an opener that names the call, or not."""
     if form.kind == "python":
         return PythonBody(out, alphabet)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from renderlayer.parsers.response_template.delimiters import Watch
 from renderlayer.parsers.response_template.nodes import Capture, Choice, End, Node, Series
 from renderlayer.parsers.response_template.patterns import PatternError, literal, read_pattern
-from renderlayer.parsers.schema import ANY_JSON
+from renderlayer.parsers.values.schema import ANY_JSON
 
 Quotes = tuple[tuple[str, str], ...]
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from renderlayer.parsers.brackets import DEEPEST, Brackets
-from renderlayer.parsers.json_scan import after_space
+from renderlayer.parsers.core.resumable import HOLD_LIMIT
 from renderlayer.parsers.response_template.calls import CallFormat
-from renderlayer.parsers.resumable import HOLD_LIMIT
-from renderlayer.parsers.schema import quoted, to_json
+from renderlayer.parsers.values.brackets import DEEPEST, Brackets
+from renderlayer.parsers.values.json_scan import after_space, quoted
+from renderlayer.parsers.values.schema import to_json
 
 _PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _INSIDE = re.compile(rf'(?:[^"\\]++|\\(?:[^u]|u(?![dD][89abAB])[0-9a-fA-F]{{4}}|{_PAIR}))*+', re.DOTALL)

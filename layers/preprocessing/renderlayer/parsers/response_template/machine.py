@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from renderlayer.parsers.emitter import Emitter
-from renderlayer.parsers.phases import PhaseMachine
+from renderlayer.parsers.core.emitter import Emitter
+from renderlayer.parsers.core.phases import PhaseMachine
+from renderlayer.parsers.core.resumable import HOLD_LIMIT, bad_state
+from renderlayer.parsers.core.tokens import SpecialTokenMap
+from renderlayer.parsers.core.tool_machine import ToolTypes
 from renderlayer.parsers.response_template.bodies import open_body
 from renderlayer.parsers.response_template.template import Field, Template
-from renderlayer.parsers.resumable import HOLD_LIMIT, bad_state
-from renderlayer.parsers.tokens import Alphabet
-from renderlayer.parsers.tool_machine import ToolTypes
 
 
 class TemplateMachine(PhaseMachine):
@@ -29,7 +29,14 @@ class TemplateMachine(PhaseMachine):
     phases: ClassVar[tuple[str, ...]] = ("outside", "inside")
 
     def __init__(
-        self, template: Template, out: Emitter, alphabet: Alphabet, types: ToolTypes, *, reasons: bool, calls: bool
+        self,
+        template: Template,
+        out: Emitter,
+        alphabet: SpecialTokenMap,
+        types: ToolTypes,
+        *,
+        reasons: bool,
+        calls: bool,
     ) -> None:
         super().__init__()
         self.template = template

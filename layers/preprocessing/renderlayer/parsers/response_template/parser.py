@@ -7,18 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from renderlayer.errors import ConfigurationError
-from renderlayer.parsers.emitter import Emitter
-from renderlayer.parsers.events import Conversation, Event, ParserNames, Piece, State
+from renderlayer.parsers.core.emitter import Emitter
+from renderlayer.parsers.core.events import Conversation, Event, ParserNames, Piece, State
+from renderlayer.parsers.core.resumable import bad_state
+from renderlayer.parsers.core.tokens import SpecialTokenMap, Vocabulary
+from renderlayer.parsers.core.tool_machine import ToolTypes
 from renderlayer.parsers.parser import Parser
 from renderlayer.parsers.response_template.delimiters import Watch
 from renderlayer.parsers.response_template.machine import TemplateMachine
 from renderlayer.parsers.response_template.patterns import PatternError
-from renderlayer.parsers.response_template.template import Template, read_template
-from renderlayer.parsers.resumable import bad_state
-from renderlayer.parsers.schema import checked, digest
-from renderlayer.parsers.structural_tags.by_template import Beginning, check_spelled
-from renderlayer.parsers.tokens import Alphabet, Vocabulary
-from renderlayer.parsers.tool_machine import ToolTypes
+from renderlayer.parsers.response_template.template import Beginning, Template, read_template
+from renderlayer.parsers.values.schema import checked, digest
 
 _WINDOW = 512
 
@@ -36,8 +35,6 @@ def open_template(names: ParserNames, given: Mapping[str, Any]) -> Template:
         )
     try:
         template = read_template(given)
-        if name == "beam":
-            check_spelled(template)
     except PatternError as error:
         raise ConfigurationError(f"Invalid response_template metadata: {error}") from None
     if names.reasoning and template.field("thinking") is None:
@@ -54,7 +51,7 @@ class TemplateParser(Parser):
         super().__init__(names, strip=False)
         self.template = template
         self._vocabulary = vocabulary
-        self._alphabet = Alphabet(vocabulary, ())
+        self._alphabet = SpecialTokenMap(vocabulary, ())
         self._anchor = Watch([template.anchor])
 
     def start(self, conversation: Conversation) -> State:

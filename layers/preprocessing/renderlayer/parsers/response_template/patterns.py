@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import warnings
 
+from renderlayer.parsers.core.resumable import HOLD_LIMIT
 from renderlayer.parsers.response_template.nodes import Ahead, Capture, Character, Choice, End, Node, Repeat, Series
-from renderlayer.parsers.resumable import HOLD_LIMIT
 
 RUN = 128
 """Most times that a repetition without a bound is taken."""

@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from renderlayer.parsers.response_template.calls import CallFormat, read_calls
 from renderlayer.parsers.response_template.delimiters import Watch
@@ -89,6 +89,19 @@ class Template:
     def field(self, kind: Kind) -> Field | None:
         """The field of that name, if the template has it."""
         return next((field for field in self.fields if field.kind == kind), None)
+
+
+class Beginning(NamedTuple):
+    """An answer's template, and what the prompt has written of the answer.
+
+    Attributes:
+        fresh: nothing yet, so that the thinking is still to come.
+        field: the delimited field that is open at the prompt's end; "" for none.
+    """
+
+    template: Template
+    fresh: bool
+    field: str = ""
 
 
 def read_template(given: Any) -> Template:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from renderlayer.render.renderers.program import Program
+    from renderlayer.render.renderers.prompt_encoder import PromptEncoder
     from renderlayer.render.renderers.renderer import Renderer
-    from renderlayer.render.server import Server
+    from renderlayer.served_model import ServedModel
 
 
-def open_renderer(server: Server) -> Renderer | None:
+def open_renderer(server: ServedModel) -> Renderer | None:
     """The renderer of the server's model; None for a model with a chat template or a program.
 
     Raises:
@@ -35,8 +35,9 @@ def open_renderer(server: Server) -> Renderer | None:
     return None
 
 
-def open_program(name: str) -> Program | None:
-    """The program that stands for a chat template in the family `name` (`Facts.renderer`), or None."""
+def open_prompt_encoder(server: ServedModel) -> PromptEncoder | None:
+    """What stands for the chat template in families whose prompts a program writes, or None."""
+    name = server.model.facts.renderer
     if name == "deepseek_v32":
         from renderlayer.render.renderers.deepseek_v32 import DeepSeekV32
 
@@ -46,3 +47,12 @@ def open_program(name: str) -> Program | None:
 
         return DeepSeekV4()
     return None
+
+
+def check_template(server: ServedModel, chat_template: str | None, kwargs: dict[str, Any] | None) -> None:
+    """Refuse chat templates in requests unless the operator trusts them, or the family ignores them (wire.md 1.7)."""
+    renderer = server.derived(open_renderer)
+    if renderer is not None:
+        renderer.check_template(chat_template, kwargs)
+    else:
+        server.check_template_trust(chat_template, kwargs)

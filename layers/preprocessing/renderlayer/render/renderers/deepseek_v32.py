@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from renderlayer.errors import BadRequest
 from renderlayer.render.renderers import dsml
-from renderlayer.render.renderers.program import Program
+from renderlayer.render.renderers.prompt_encoder import PromptEncoder
 
 _CALLS = "function_calls"
 _TOOLS = f"""\
@@ -41,7 +41,7 @@ Here are the functions available in JSONSchema format:
 """
 
 
-class DeepSeekV32(Program):
+class DeepSeekV32(PromptEncoder):
     """Text of a conversation; `add_generation_prompt` and `continue_final_message` mean nothing to it.
 
     A turn of the assistant is opened by what comes before it: a user's message, or the last result of a tool.
@@ -56,7 +56,7 @@ class DeepSeekV32(Program):
         documents: list[Any] | None,
         kwargs: Mapping[str, Any],
     ) -> str:
-        """The prompt's text; see `Program.render`."""
+        """The prompt's text; see `PromptEncoder.render`."""
         thinking = bool(kwargs.get("thinking") or kwargs.get("enable_thinking"))
         messages = _with_tools(conversation, tools)
         if thinking and messages[-1]["role"] == "user":

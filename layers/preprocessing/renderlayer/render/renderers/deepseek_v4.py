@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from renderlayer.errors import BadRequest
 from renderlayer.render.renderers import dsml
-from renderlayer.render.renderers.program import Program
+from renderlayer.render.renderers.prompt_encoder import PromptEncoder
 
 _CALLS = "tool_calls"
 _TOOLS = f"""\
@@ -57,7 +57,7 @@ _TASKS = ("action", "query", "authority", "domain", "title", "read_url")
 _ROLES = ("system", "developer", "assistant", "latest_reminder")
 
 
-class DeepSeekV4(Program):
+class DeepSeekV4(PromptEncoder):
     """Text of a conversation; `add_generation_prompt` and `continue_final_message` mean nothing to it."""
 
     content_format: ClassVar[str] = "openai"
@@ -70,7 +70,7 @@ class DeepSeekV4(Program):
         documents: list[Any] | None,
         kwargs: Mapping[str, Any],
     ) -> str:
-        """The prompt's text; see `Program.render`."""
+        """The prompt's text; see `PromptEncoder.render`."""
         thinking, effort = _thinking(kwargs)
         turns = _turns(_with_tools(conversation, tools))
         drops = bool(kwargs.get("drop_thinking", True)) and not any(turn.tools for turn in turns)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.render.chat_prompt import Prompt
 from renderlayer.render.dialect import CHAT
 from renderlayer.render.renderers.harmony_messages import (
     ANALYSIS,
@@ -25,10 +24,9 @@ from renderlayer.render.renderers.harmony_messages import (
     leading_instructions,
 )
 from renderlayer.render.renderers.harmony_text import developer_text, system_text
-from renderlayer.render.renderers.renderer import Renderer, Talk
-
-if TYPE_CHECKING:
-    from renderlayer.render.server import Server
+from renderlayer.render.renderers.renderer import Renderer
+from renderlayer.render.types import ChatParams, Prompt
+from renderlayer.served_model import ServedModel
 
 START, CHANNEL, MESSAGE, END, CALL = "<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|call|>"
 _HEADER_TEXTS = (
@@ -44,7 +42,7 @@ _NO_CONTINUATION = (
 class HarmonyRenderer(Renderer):
     """Renders for a gpt-oss model."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServedModel) -> None:
         added = server.model.vocabulary.added
         self._ids = {text: added[text] for text in (START, CHANNEL, MESSAGE, END, CALL)}
         self._encode = server.model.tokenizer.encode_plain
@@ -55,13 +53,13 @@ class HarmonyRenderer(Renderer):
     def check_template(self, chat_template: str | None, kwargs: dict[str, Any] | None) -> None:
         """Nothing is refused: both are ignored."""
 
-    def prompt(self, talk: Talk) -> Prompt:
-        if talk.dialect is CHAT and talk.kwargs.get("continue_final_message"):
+    def prompt(self, params: ChatParams) -> Prompt:
+        if params.dialect is CHAT and params.kwargs.get("continue_final_message"):
             raise BadRequest(_NO_CONTINUATION, "continue_final_message")
-        instructions, rest = leading_instructions(talk.messages)
-        tools = talk.tools or ()
+        instructions, rest = leading_instructions(params.messages)
+        tools = params.tools or ()
         moved = instructions if self._in_system else None
-        preamble = [Message("system", (system_text(self._date(), talk.effort, bool(tools), moved),))]
+        preamble = [Message("system", (system_text(self._date(), params.effort, bool(tools), moved),))]
         instructions = None if self._in_system else instructions
         if instructions or tools:
             preamble.append(Message(DEVELOPER, (developer_text(instructions, tools),)))

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mistral_common.protocol.instruct.request import ChatCompletionRequest
 
 from renderlayer import multimodal
 from renderlayer.errors import BadRequest
-from renderlayer.render.chat_prompt import Prompt
 from renderlayer.render.content_parts import content_parts, part_text
 from renderlayer.render.prompt import check_ids
 from renderlayer.render.renderers.mistral_grammar import PackedGrammar
 from renderlayer.render.renderers.mistral_tokenizer import open_mistral
-from renderlayer.render.renderers.renderer import Renderer, Talk
-
-if TYPE_CHECKING:
-    from renderlayer.render.server import Server
+from renderlayer.render.renderers.renderer import Renderer
+from renderlayer.render.types import ChatParams, Prompt
+from renderlayer.served_model import ServedModel
 
 _ID_LENGTH = 9
 _FIRST_WITH_EFFORT = 15
@@ -29,7 +27,7 @@ _KEYS = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning", "
 class MistralRenderer(Renderer):
     """Renders for one model."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServedModel) -> None:
         self._server = server
         self._mistral = open_mistral(server.model)
         version = self._mistral.version.version_num
@@ -55,18 +53,18 @@ class MistralRenderer(Renderer):
         with _refusals():
             return self._grammar.written(tools, tool_choice, parallel_tool_calls, constraint)
 
-    def prompt(self, talk: Talk) -> Prompt:
-        messages = [_message(message) for message in talk.messages]
-        continued = bool(talk.kwargs.get("continue_final_message"))
-        _check_end(messages, continued, bool(talk.kwargs.get("add_generation_prompt")))
-        effort = {"reasoning_effort": talk.kwargs.get("reasoning_effort")} if self._takes_effort else {}
+    def prompt(self, params: ChatParams) -> Prompt:
+        messages = [_message(message) for message in params.messages]
+        continued = bool(params.kwargs.get("continue_final_message"))
+        _check_end(messages, continued, bool(params.kwargs.get("add_generation_prompt")))
+        effort = {"reasoning_effort": params.kwargs.get("reasoning_effort")} if self._takes_effort else {}
         with _refusals():
             request = ChatCompletionRequest.from_openai(
-                messages, talk.tools, continue_final_message=continued, **effort
+                messages, params.tools, continue_final_message=continued, **effort
             )
             token_ids: list[int] = self._mistral.encode_chat_completion(request).tokens
-        if talk.limited:
-            token_ids = check_ids(token_ids, self._server, talk.options)
+        if params.limited:
+            token_ids = check_ids(token_ids, self._server, params.options)
         return Prompt(token_ids, history_tool_calls=sum(len(message.get("tool_calls") or ()) for message in messages))
 
 

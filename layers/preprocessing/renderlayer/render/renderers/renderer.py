@@ -3,37 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from renderlayer.render.chat_prompt import MediaOptions, Prompt
-    from renderlayer.render.dialect import Dialect
-    from renderlayer.render.prompt import TokenizeOptions
-
-
-@dataclass(frozen=True)
-class Talk:
-    """A conversation to be rendered.
-
-    Attributes:
-        messages: chat messages, already checked.
-        tools: tool objects, or None.
-        kwargs: the effective template kwargs.
-        effort: the request's reasoning effort, after the server's map.
-        limited: whether the context length binds (/tokenize has no limit).
-        dialect: the API that the messages came through.
-    """
-
-    messages: Sequence[dict[str, Any]]
-    tools: list[dict[str, Any]] | None
-    kwargs: dict[str, Any]
-    options: TokenizeOptions
-    media: MediaOptions
-    effort: str | None
-    limited: bool
-    dialect: Dialect
+from renderlayer.render.types import ChatParams, Prompt
 
 
 class Renderer(ABC):
@@ -66,7 +38,7 @@ class Renderer(ABC):
         return None
 
     @abstractmethod
-    def prompt(self, talk: Talk) -> Prompt:
+    def prompt(self, params: ChatParams) -> Prompt:
         """Token ids of a conversation.
 
         Raises:

@@ -1,0 +1,1 @@
+"""The Files and Batches API on the bucket."""

@@ -1,0 +1,1 @@
+"""What queues run: split, work, join, and the end of a batch that cannot go on."""

@@ -1,0 +1,1 @@
+"""Objects and queues of a batch: names, conditional writes, status."""

@@ -1,0 +1,1 @@
+"""What packing tries a model with: conversations, texts, characters."""

@@ -1,0 +1,1 @@
+"""Under Lambda: events in, results out, and the runtime that streams."""

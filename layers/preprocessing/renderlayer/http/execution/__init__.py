@@ -1,0 +1,1 @@
+"""How requests are worked on: threads, waiting, clients that leave, and what is counted on the way."""

@@ -1,0 +1,1 @@
+"""Under uvicorn: flags, log lines, checks at the start."""

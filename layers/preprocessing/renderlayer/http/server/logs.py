@@ -1,0 +1,87 @@
+"""What a server writes to standard error: one line a request, and what goes wrong. Never what was said.
+
+Functions write records of their own (`journal.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from renderlayer.http.execution.counts import COUNTS
+from renderlayer.http.execution.disconnect import CLIENT_CLOSED_REQUEST, LEFT
+from renderlayer.settings import Settings
+
+LONGEST = 200
+"""Characters of a path that are logged."""
+FIELDS = "renderlayer_fields"
+"""Attribute of a record that holds what its text tells, by name."""
+
+access = logging.getLogger("renderlayer.access")
+
+
+def configure_logs(settings: Settings) -> None:
+    """Write the log as the settings say, whatever wrote it before."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if settings.log_format == "json" else logging.Formatter(TEXT))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("renderlayer").setLevel(settings.log_level.upper())
+
+
+TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as one JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, FIELDS, {}),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+
+class AccessLog:
+    """ASGI middleware that writes a line for each request when its answer has ended: method, path, status,
+    milliseconds, tokens. A client that left before has the status 499.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not access.isEnabledFor(logging.INFO):
+            return await self._app(scope, receive, send)
+        began, status = time.perf_counter(), 500
+        counts: dict[str, int] = scope.setdefault(COUNTS, {})
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            milliseconds = round((time.perf_counter() - began) * 1e3, 1)
+            fields = {
+                "method": scope["method"],
+                "path": scope["path"][:LONGEST],
+                "status": CLIENT_CLOSED_REQUEST if counts.pop(LEFT, None) else status,
+                "duration_ms": milliseconds,
+                **counts,
+            }
+            tokens = "".join(f" {name}={number}" for name, number in counts.items())
+            text = f"{fields['method']} {fields['path']!a} {fields['status']} {milliseconds} ms{tokens}"
+            access.info(text.replace("'", ""), extra={FIELDS: fields})

@@ -1,0 +1,1 @@
+"""Images: headers, decoding, resizing, and the arithmetic of image processors."""

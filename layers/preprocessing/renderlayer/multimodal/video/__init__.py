@@ -1,0 +1,1 @@
+"""Video: frames out of files, and which of them are taken."""

@@ -1,0 +1,1 @@
+"""The incremental machine that every format runs on: events, markers, states that stop and go on."""

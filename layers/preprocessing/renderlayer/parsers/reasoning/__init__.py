@@ -1,0 +1,1 @@
+"""Where reasoning begins and ends, a row a family."""

@@ -1,0 +1,1 @@
+"""Anthropic's Messages API → a chat request (docs/wire.md 2.9)."""

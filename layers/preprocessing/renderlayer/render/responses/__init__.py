@@ -1,0 +1,1 @@
+"""OpenAI's Responses API → a chat request (docs/wire.md 2.8)."""

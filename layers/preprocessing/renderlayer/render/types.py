@@ -1,0 +1,106 @@
+"""What the steps of a render hand to each other: options in, a prompt out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from renderlayer.errors import BadRequest
+from renderlayer.render.dialect import Dialect
+from renderlayer.served_model import ServedModel
+from renderlayer.wire.common.sampling import MmPayload
+
+Offsets = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class TokenizeOptions:
+    """How a request wants its prompt tokenized.
+
+    Attributes:
+        truncate: truncate_prompt_tokens; -1 leaves room for one output token.
+        side: which end is cut away; None is the tokenizer's own truncation, on the left.
+        keep_all: -1 keeps the whole context (completions that ask for no output).
+        offsets: whether token_offsets are wanted.
+    """
+
+    add_special_tokens: bool
+    truncate: int | None = None
+    side: str | None = None
+    keep_all: bool = False
+    offsets: bool = False
+
+    def limit(self, server: ServedModel) -> int | None:
+        """Tokens that truncation leaves, or None without truncation.
+
+        Raises:
+            BadRequest: more than the context was asked for.
+        """
+        if self.truncate is None:
+            return None
+        longest = server.max_model_len
+        if self.truncate == -1:
+            return longest if self.keep_all else longest - 1
+        if self.truncate > longest:
+            raise BadRequest(
+                f"truncate_prompt_tokens={self.truncate} cannot be greater than max_model_len = {longest}. "
+                "Please request a smaller truncation size.",
+                "truncate_prompt_tokens",
+                self.truncate,
+            )
+        return self.truncate
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A tokenized conversation.
+
+    Attributes:
+        token_ids: placeholders of media expanded.
+        offsets: (start, end) in code points of the templated text; None with media, or when nobody asked.
+        features: the wire's features object, or None without media.
+        history_tool_calls: tool calls in the assistant messages.
+    """
+
+    token_ids: list[int]
+    offsets: Offsets | None = None
+    features: dict[str, Any] | None = None
+    history_tool_calls: int = 0
+
+
+@dataclass(frozen=True)
+class MediaOptions:
+    """How media are read and what of them is sent.
+
+    Attributes:
+        payload: tensors, none, reference or auto.
+        io_kwargs, processor_kwargs: options of the request, already trusted.
+    """
+
+    payload: MmPayload = "tensors"
+    io_kwargs: dict[str, Any] | None = None
+    processor_kwargs: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class ChatParams:
+    """A conversation to be rendered.
+
+    Attributes:
+        messages: chat messages, already checked.
+        tools: tool objects, or None.
+        kwargs: the effective template kwargs.
+        effort: the request's reasoning effort, after the server's map.
+        limited: whether the context length binds (/tokenize has no limit).
+        dialect: the API that the messages came through.
+    """
+
+    messages: Sequence[dict[str, Any]]
+    tools: list[dict[str, Any]] | None
+    kwargs: dict[str, Any]
+    options: TokenizeOptions
+    media: MediaOptions
+    effort: str | None
+    limited: bool
+    dialect: Dialect

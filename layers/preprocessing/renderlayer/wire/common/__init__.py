@@ -1,0 +1,1 @@
+"""What the models of the wire share: bases, JSON, sampling fields, remarks."""
