@@ -23,6 +23,7 @@ def models(base: type[Body] = Body) -> Iterator[type[Body]]:
         import_module(module.name)
     for model in base.__subclasses__():
         if model.__module__.startswith(wire.__name__):
+            model.model_rebuild()
             yield model
         yield from models(model)
 

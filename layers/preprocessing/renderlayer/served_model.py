@@ -132,6 +132,8 @@ class ServedModel:
         Raises:
             ConfigurationError: a parser's name is not known.
         """
+        if not any(self.parsers):
+            return None
         from renderlayer.parsers import ParserNames, open_parser
 
         return open_parser(ParserNames(self.parsers.tool or None, self.parsers.reasoning or None), self.model)

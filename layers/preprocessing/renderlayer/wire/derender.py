@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 from uuid import uuid4
 
@@ -198,12 +199,15 @@ class CompletionStreamPreamble(Body):
     completion_request: CompletionRequest | None = None
 
 
-class _ChatBody(RootModel[DerenderChatRequest | DerenderChatStreamRequest]):
-    pass
+@cache
+def _chat_body() -> type[RootModel[DerenderChatRequest | DerenderChatStreamRequest]]:
+    """Both members of the union: it tells what is wrong with bodies that fit neither, and is made for the first."""
+    return RootModel[DerenderChatRequest | DerenderChatStreamRequest]
 
 
-class _CompletionBody(RootModel[DerenderCompletionRequest | DerenderCompletionStreamRequest]):
-    pass
+@cache
+def _completion_body() -> type[RootModel[DerenderCompletionRequest | DerenderCompletionStreamRequest]]:
+    return RootModel[DerenderCompletionRequest | DerenderCompletionStreamRequest]
 
 
 def parse_chat(data: Any) -> DerenderChatRequest | DerenderChatStreamRequest:
@@ -213,13 +217,13 @@ def parse_chat(data: Any) -> DerenderChatRequest | DerenderChatStreamRequest:
         ValidationFailed: the body fits neither; as the reference does, the errors of both are told.
         BadRequest: a check of the request inside refused it.
     """
-    return _member(DerenderChatRequest, DerenderChatStreamRequest, data) or parse_at(_ChatBody, data).root
+    return _member(DerenderChatRequest, DerenderChatStreamRequest, data) or parse_at(_chat_body(), data).root
 
 
 def parse_completion(data: Any) -> DerenderCompletionRequest | DerenderCompletionStreamRequest:
     """Like `parse_chat`, for completions."""
     member = _member(DerenderCompletionRequest, DerenderCompletionStreamRequest, data)
-    return member or parse_at(_CompletionBody, data).root
+    return member or parse_at(_completion_body(), data).root
 
 
 W = TypeVar("W", bound=BaseModel)

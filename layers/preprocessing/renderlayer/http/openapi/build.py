@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import Body, FastAPI
 from fastapi.openapi.models import Example
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 
 from renderlayer import __version__
 from renderlayer.http.openapi.inference import INFERENCE
@@ -64,7 +66,10 @@ def describe() -> Json:
             response_model=None,
             openapi_extra=_extra(operation),
         )
-    return _finished(app.openapi())
+    with warnings.catch_warnings():
+        # FastAPI silences it, too, but not where validators are compiled later, as ours are
+        warnings.simplefilter("ignore", UnsupportedFieldAttributeWarning)
+        return _finished(app.openapi())
 
 
 def _signature(operation: Operation) -> Callable[..., None]:

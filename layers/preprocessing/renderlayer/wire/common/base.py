@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -16,6 +17,7 @@ SHOWN_ENTRY = 1000
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 T = TypeVar("T")
+_COMPILING = threading.RLock()
 K = TypeVar("K")
 
 ListOf = Annotated[list[T], Field(fail_fast=True)]
@@ -39,9 +41,19 @@ _INTERNAL = re.compile(r"[\[\](){}]|^(str|int|float|bool|dict|list|none|constrai
 
 
 class Body(BaseModel):
-    """A request body: unknown keys are ignored, values are converted as leniently as the reference does."""
+    """A request body: unknown keys are ignored, values are converted as leniently as the reference does.
 
-    model_config = ConfigDict(extra="ignore", protected_namespaces=(), arbitrary_types_allowed=False)
+    Its validator is compiled with the first body of its kind: a function starts with the one that it needs, and what
+    is inside of another needs none of its own.
+    """
+
+    model_config = ConfigDict(extra="ignore", protected_namespaces=(), arbitrary_types_allowed=False, defer_build=True)
+
+    @classmethod
+    def model_rebuild(cls, **arguments: Any) -> bool | None:
+        """Compile the validator, in one thread: while one replaces it, others would find the base class's."""
+        with _COMPILING:
+            return super().model_rebuild(**arguments)
 
 
 B = TypeVar("B", bound=BaseModel)
