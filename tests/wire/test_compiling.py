@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
-from renderlayer.wire._base import Body, parse
+from renderlayer.wire.common.base import Body, parse
 
 THREADS = 8
 
@@ -16,7 +16,7 @@ THREADS = 8
 def test_a_module_of_bodies_compiles_none_of_them() -> None:
     program = """
 import renderlayer.wire.derender
-from renderlayer.wire._base import Body
+from renderlayer.wire.common.base import Body
 def models(base):
     for model in base.__subclasses__():
         yield model
