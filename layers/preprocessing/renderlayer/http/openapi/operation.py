@@ -17,7 +17,7 @@ TAGS = {
     "status": "What is served, and whether it is well.",
 }
 
-BODY = (400, 401, 404, 413, 500, 503)
+BODY = (400, 401, 404, 408, 413, 500, 503)
 """Statuses of every endpoint that reads a JSON body."""
 RENDER = (*BODY, 422, 501, 504)
 FRONT_DOOR = (*RENDER, 429, 502)
