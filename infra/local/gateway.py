@@ -1,7 +1,8 @@
 """API Gateway on a laptop: an HTTP request becomes an event, and the deployed handler answers it.
 
 The front door's answers are streamed, as behind the function URL of the stack; with `buffered` they are collected, as
-the HTTP API does, which cannot stream.
+the HTTP API does, which cannot stream. Either way the function that streams makes them, on the event loop: calls that
+wait for an engine in threads of their own would keep each other waiting.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from infra.local.collecting import Collecting
 from infra.local.events import Context, answer, http_event
 from infra.local.template import Template
 from renderlayer.errors import NotFound, RenderLayerError
@@ -42,15 +44,22 @@ class Gateway:
             loop, where an answer that waits for an engine takes no thread; the others are called in threads.
         max_body_bytes: largest request body; a larger one gets 413 here, before it becomes an event.
         patience: seconds that a body may take before it has to have a certain speed (`body.Incoming`); 0: any time.
+        buffered: whether answers are collected before they are sent.
     """
 
     def __init__(
-        self, template: Template, handlers: Mapping[str, Handler], max_body_bytes: int, patience: float = 0
+        self,
+        template: Template,
+        handlers: Mapping[str, Handler],
+        max_body_bytes: int,
+        patience: float = 0,
+        buffered: bool = False,
     ) -> None:
         self._template = template
         self._handlers = handlers
         self._max_body_bytes = max_body_bytes
         self._patience = patience
+        self._buffered = buffered
         self._pool = ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="function")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,7 +82,7 @@ class Gateway:
         handler, event = self._handlers[name], http_event(scope, body)
         context = Context(name, counts=scope.get(COUNTS))
         if isinstance(handler, LambdaHandler):
-            await handler.serve(event, context, receive, send)
+            await handler.serve(event, context, receive, Collecting(send) if self._buffered else send)
         else:
             response = await self._called(handler, event, context)
             await response(scope, receive, send)
@@ -90,19 +99,17 @@ class Gateway:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def load_handlers(template: Template, buffered: bool = False) -> dict[str, Handler]:
+def load_handlers(template: Template) -> dict[str, Handler]:
     """Import the handlers that routes lead to, as Lambda does at a cold start: each reads the environment's settings.
 
-    Args:
-        buffered: whether the front door is the function behind the HTTP API, which collects its answers; else it is
-            the one that streams.
+    The front door is the function that streams, where there is one.
 
     Raises:
         ConfigurationError: the settings or the model cannot work.
     """
     loaded: dict[str, Handler] = {}
     for name in set(template.routes.values()):
-        streams = template.streaming is not None and name == template.front_door and not buffered
-        function = template.functions[template.streaming if streams and template.streaming else name]
+        streaming = template.streaming if name == template.front_door else None
+        function = template.functions[streaming or name]
         loaded[name] = getattr(import_module(function.module), function.attribute)
     return loaded

@@ -45,9 +45,8 @@ def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
     address = Address.of(arguments)
     sockets = address.bound()
     template = read()
-    gateway = Gateway(
-        template, load_handlers(template, arguments.buffered), settings.max_body_bytes, settings.receive_timeout
-    )
+    handlers = load_handlers(template)
+    gateway = Gateway(template, handlers, settings.max_body_bytes, settings.receive_timeout, arguments.buffered)
     try:
         doing = f"serving {settings.model} through {' and '.join(template.functions)}"
         keys = Keys.of(settings)

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from infra.local.gateway import CONCURRENCY
 from renderlayer.served_model import ServedModel
 from tests.derender.engine import encoded
 from tests.local.test_serve import COMMANDS, Running, running
@@ -89,8 +90,21 @@ def test_a_client_that_leaves_ends_the_engines_request(
 
 
 def test_buffered_answers_come_whole(server: ServedModel, engine: ScriptedEngine, address: str) -> None:
+    async def waiting(started: Running) -> httpx2.Response:
+        """An answer that is asked for while more clients wait than the gateway has threads, and then leave."""
+        clients = [Client(started.url, CHAT, {**BODY, "seed": SILENT}) for _ in range(2 * CONCURRENCY)]
+        for client in clients:
+            await client.open()
+        await until(lambda: engine.running == len(clients), "all wait")
+        async with httpx2.AsyncClient(timeout=60) as asking:
+            answer = await asking.post(started.url + CHAT, json=BODY)
+        for client in clients:
+            client.leave()
+        await until(lambda: engine.running == 0, "none waits")
+        return answer
+
     with gateway(server, address, "--buffered") as started:
-        answer = httpx2.post(started.url + CHAT, json=BODY, timeout=60)
+        answer = asyncio.run(waiting(started))
     assert int(answer.headers["content-length"]) == len(answer.content)
     assert answer.text.endswith("data: [DONE]\n\n")
     assert not engine.running
