@@ -57,6 +57,30 @@ def test_mistakes_end_with_one_line(arguments: list[str], capsys: pytest.Capture
     assert captured.err.count("\n") == 1
 
 
+def test_what_is_no_bundle_is_told_without_the_systems_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "bundle.json").write_text("{")
+    for name, reason in (
+        ("nowhere", "there is no such folder"),
+        ("empty", "it has no bundle.json; `renderlayer pack` makes one"),
+        ("damaged", "its bundle.json is damaged"),
+    ):
+        assert main(["inspect", str(tmp_path / name)]) == 2
+        assert f"{name} is no bundle: {reason}" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_told_in_a_line(
+    make_folder: MakeFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    out = tmp_path / "file" / "out"
+    assert main(["pack", str(make_folder(kind="nfc_byte_level")), "-o", str(out)]) == 2
+    assert f"into {out}: " in capsys.readouterr().err.splitlines()[-1]
+
+
 def test_media_that_are_not_rendered(
     make_folder: MakeFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -142,6 +142,33 @@ def test_a_lone_surrogate_that_would_reach_the_answer(http: TestClient) -> None:
     assert (answer.status_code, answer.json()["error"]["type"]) == (400, "BadRequestError")
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "place"),
+    [
+        (
+            CHAT,
+            {"messages": [{"role": "user", "content": "a"}, {"role": "user", "content": "b\ud800"}]},
+            "messages[1].content",
+        ),
+        (CHAT, {"messages": [{"role": "user", "content": "a"}], "vllm_xargs": {"k": "\ud800"}}, "vllm_xargs.k"),
+        (CHAT, {"messages": [{"role": "user", "content": "a"}], "vllm_xargs": {"\ud800": "k"}}, "a key of vllm_xargs"),
+        ("/v1/completions/render", {"prompt": ["a", "\udfff"]}, "prompt[1]"),
+        ("/tokenize", {"prompt": "\ud800"}, "prompt"),
+        ("/v1/responses/render", {"input": "\ud800"}, "input"),
+        (
+            "/v1/messages/render",
+            {"max_tokens": 9, "messages": [{"role": "user", "content": "\ud800"}]},
+            "messages[0].content",
+        ),
+    ],
+)
+def test_the_refusal_of_a_lone_surrogate_says_where_it_is(http: TestClient, path: str, body: Any, place: str) -> None:
+    answer = http.post(path, content=json.dumps({"model": "small", **body}), headers=JSON)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"], error["param"]) == (400, "BadRequestError", None)
+    assert error["message"].startswith(f"{place}: 'utf-8' codec can't encode character")
+
+
 @pytest.mark.parametrize("value", [math.inf, math.nan, "\ud800"], ids=["infinite", "no number", "surrogate"])
 def test_what_json_cannot_hold_does_not_reach_an_answer(http: TestClient, value: Any) -> None:
     generated = {"choices": [{"index": 0, "token_ids": [1]}], "kv_transfer_params": {"k": value}}

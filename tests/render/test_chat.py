@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from renderlayer.errors import BadRequest, NotFound, RenderLayerError, ValidationFailed
+from renderlayer.errors import BadRequest, LoneSurrogate, NotFound, RenderLayerError, ValidationFailed
 from renderlayer.render.chat import render_chat
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
@@ -289,7 +289,7 @@ REFUSALS: list[tuple[dict[str, Any], type[RenderLayerError], str | None, str]] =
     ({"vllm_xargs": {"x": 2**70}}, BadRequest, "extra_args", "64 bits"),
     ({"kv_transfer_params": {"x": 2**70}}, BadRequest, "extra_args", "64 bits"),
     ({"messages": [{"role": "user", "content": "word " * 9000}]}, BadRequest, "input_tokens", "at least 4097"),
-    ({"messages": [{"role": "user", "content": "a\ud800"}]}, BadRequest, None, "surrogates not allowed"),
+    ({"messages": [{"role": "user", "content": "a\ud800"}]}, LoneSurrogate, None, "surrogates not allowed"),
     ({"messages": [{"role": "user", "content": [{"type": "bogus"}]}]}, BadRequest, None, "bogus"),
     ({"messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]}, BadRequest, None, "'text'"),
     ({"kv_transfer_params": {"prompt_token_ids": [True]}}, BadRequest, "kv_transfer_params.prompt_token_ids", "list"),

@@ -84,6 +84,10 @@ class BadRequest(RenderLayerError):
     suffix = True
 
 
+class LoneSurrogate(BadRequest):
+    """A text cannot be encoded."""
+
+
 class InvalidRequest(BadRequest):
     type = "invalid_request_error"
     suffix = False

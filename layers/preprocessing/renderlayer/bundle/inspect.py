@@ -19,8 +19,13 @@ def summary(path: str | Path) -> str:
     folder = Path(path)
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{folder} is no bundle: {error}") from error
+    except FileNotFoundError as error:
+        lacks = "it has no bundle.json; `renderlayer pack` makes one" if folder.is_dir() else "there is no such folder"
+        raise ConfigurationError(f"{folder} is no bundle: {lacks}") from error
+    except OSError as error:
+        raise ConfigurationError(f"{folder} is no bundle that can be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigurationError(f"{folder} is no bundle: its bundle.json is damaged ({error})") from error
     sections = [
         _model(manifest),
         _tokenizer(manifest),

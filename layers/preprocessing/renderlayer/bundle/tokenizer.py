@@ -16,7 +16,7 @@ from renderlayer.bundle.background import Background
 from renderlayer.bundle.plain import PlainEncoder
 from renderlayer.bundle.utf8 import require_utf8
 from renderlayer.bundle.vocabulary import Vocabulary
-from renderlayer.errors import BadRequest
+from renderlayer.errors import BadRequest, LoneSurrogate
 
 Encode = Callable[[str], list[int]]
 
@@ -105,7 +105,7 @@ class Tokenizer:
                 try:
                     return encode(text, True)
                 except UnicodeEncodeError as error:
-                    raise BadRequest(str(error)) from error
+                    raise LoneSurrogate(str(error)) from error
 
             return encode_text
         return self._encode_with_reference

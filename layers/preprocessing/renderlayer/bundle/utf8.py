@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from renderlayer.errors import BadRequest
+from renderlayer.errors import LoneSurrogate
 
 
 def require_utf8(text: str) -> None:
-    """Raise BadRequest, with Python's own words, when `text` holds a lone surrogate (wire.md 0)."""
+    """Raise LoneSurrogate, with Python's own words, when `text` holds a lone surrogate (wire.md 0)."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise BadRequest(str(error)) from error
+        raise LoneSurrogate(str(error)) from error

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from renderlayer.errors import LoneSurrogate
 from renderlayer.http.application import Application, Endpoint
 from renderlayer.http.body import (
     EVENT_STREAM,
@@ -28,6 +29,7 @@ from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from renderlayer.wire.common.json_text import dumped, dumped_fast
 from renderlayer.wire.common.remarks import HEADER, header_value, remarks
+from renderlayer.wire.common.surrogates import located
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -88,8 +90,15 @@ def _endpoint(route: Route, server: ServedModel) -> Endpoint:
         header_id = header(request.scope, b"x-request-id")
 
         def content() -> bytes:
+            value = decoded(body)
+            try:
+                return answered(value)
+            except (LoneSurrogate, UnicodeEncodeError) as error:
+                raise located(error, value) from None
+
+        def answered(value: Any) -> bytes:
             with timed(route.part):
-                answer = route.work(decoded(body), server, header_id)
+                answer = route.work(value, server, header_id)
             count_tokens(request.scope, answer)
             above = server.settings.reference_request_above
             if not route.fast_json:

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from renderlayer.errors import LoneSurrogate
 from renderlayer.http.application import Endpoint
 from renderlayer.http.body import decoded, header, json_response, read_body, require_json
 from renderlayer.http.execution.counts import count_generated, count_tokens
@@ -26,6 +27,7 @@ from renderlayer.pipeline.responses import pending_responses
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.json_text import dumped
 from renderlayer.wire.common.remarks import HEADER, header_value, remarks
+from renderlayer.wire.common.surrogates import located
 
 Json = dict[str, Any]
 
@@ -72,8 +74,12 @@ def _endpoint(door: FrontDoor, server: ServedModel, engine: Engine, waiting: Wai
         header_id = header(request.scope, b"x-request-id")
 
         def rendered() -> Pending:
-            with timed("render"):
-                return door.begin(decoded(body), server, header_id)
+            value = decoded(body)
+            try:
+                with timed("render"):
+                    return door.begin(value, server, header_id)
+            except (LoneSurrogate, UnicodeEncodeError) as error:
+                raise located(error, value) from None
 
         with remarks() as left_out:
             pending: Pending = await run_blocking(rendered)

@@ -49,7 +49,13 @@ def pack(
     out = Path(out)
     if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / MANIFEST).is_file())):
         raise ConfigurationError(f"{out} exists and is no bundle: choose another folder")
-    pack_source(find_source(str(source), revision), out, check=check)
+    found = find_source(str(source), revision)
+    try:
+        pack_source(found, out, check=check)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot pack {source} into {out}: {error.strerror or error} ({error.filename})"
+        ) from error
     return out
 
 

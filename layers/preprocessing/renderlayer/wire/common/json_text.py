@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from pydantic_core import from_json
 
-from renderlayer.errors import BadRequest
+from renderlayer.errors import BadRequest, LoneSurrogate
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -56,9 +56,9 @@ def dumped_lenient(value: Any) -> bytes:
     return _ENCODER.encode(value).encode("utf-8", "backslashreplace")
 
 
-def unencodable(error: UnicodeEncodeError) -> BadRequest:
+def unencodable(error: UnicodeEncodeError) -> LoneSurrogate:
     """The answer to a request with a lone surrogate that would reach the answer."""
-    return BadRequest(f"'{error.encoding}' codec can't encode character in position {error.start}: {error.reason}")
+    return LoneSurrogate(f"'{error.encoding}' codec can't encode character in position {error.start}: {error.reason}")
 
 
 def compact(value: Any) -> bytes:
