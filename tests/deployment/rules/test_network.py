@@ -20,7 +20,7 @@ def test_every_function_is_in_the_network_when_there_is_one() -> None:
         assert (condition, outside) == ("HasVpc", {"Ref": "AWS::NoValue"}), name
         assert inside == {"SubnetIds": {"Ref": "SubnetIds"}, "SecurityGroupIds": {"Ref": "SecurityGroupIds"}}
     for name in of_type(template, "AWS::IAM::Role"):
-        ((condition, inside, outside),) = (entry["Fn::If"] for entry in properties(template, name)["ManagedPolicyArns"])
+        condition, inside, outside = properties(template, name)["ManagedPolicyArns"][0]["Fn::If"]
         assert (condition, outside) == ("HasVpc", {"Ref": "AWS::NoValue"})
         assert inside["Fn::Sub"].endswith(ENI)
 
