@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from renderlayer.http.check import check_engine
+from renderlayer.http.server.check import check_engine
 
 KEY = "engine-key"
 
