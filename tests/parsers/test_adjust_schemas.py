@@ -90,7 +90,7 @@ def test_mistral_writes_arguments_where_others_write_parameters(choice: Any) -> 
     }
 
 
-@pytest.mark.parametrize("parser", ["gemma4", "poolside_v1", "muse", "hf"])
+@pytest.mark.parametrize("parser", ["gemma4", "poolside_v1", "muse", "inkling"])
 @pytest.mark.parametrize("choice", ["required", NAMED])
 def test_parsers_that_read_their_own_format_only_are_not_given_json(parser: str, choice: Any) -> None:
     assert adjust(Names(parser), [tool()], choice) == Adjustment(None, skip_special_tokens=False)

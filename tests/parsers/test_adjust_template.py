@@ -10,7 +10,7 @@ import pytest
 
 from renderlayer.constraints.adjust import Adjustment, adjust
 from renderlayer.constraints.structural_tags.params import params
-from renderlayer.errors import ConfigurationError
+from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.parsers.response_template.template import Beginning, read_template
 from renderlayer.render.chat import render_chat
 from renderlayer.served_model import ServedModel
@@ -142,9 +142,26 @@ def test_constraints_may_be_for_demands_only(tools: Any, choice: Any, more: dict
     assert adjust(BEAM, tools, choice, beginning=beginning("tags"), **more).structured_outputs is not None
 
 
-@pytest.mark.parametrize("choice", ["auto", "required", NAMED])
-def test_hf_constrains_nothing(choice: Any) -> None:
-    assert adjust(Names("hf", "hf"), [tool()], choice) == Adjustment(None, False)
+def test_hf_constrains_nothing_and_refuses_what_would_need_it() -> None:
+    assert adjust(Names("hf", "hf"), [tool()], "auto") == Adjustment(None, False)
+    for tools, choice, parallel, param in (
+        ([tool()], "required", True, "tool_choice"),
+        ([tool()], NAMED, True, "tool_choice"),
+        ([tool(strict=True)], "auto", True, "tools"),
+        ([tool()], "auto", False, "parallel_tool_calls"),
+    ):
+        with pytest.raises(BadRequest, match="cannot guarantee") as caught:
+            adjust(Names("hf", "hf"), tools, choice, parallel_tool_calls=parallel)
+        assert caught.value.param == param
+
+
+@pytest.mark.parametrize("name", ["notation", "tags", "lines"])
+def test_the_front_door_holds_hf_s_calls(name: str) -> None:
+    held: dict[str, Any] = {"beginning": beginning(name), "always": False, "hold_demanded": True}
+    change = adjust(Names("hf", "hf"), [tool()], "required", **held)
+    assert accepts(tag_of(change), WRITTEN[name][0] + WRITTEN[name][2])
+    assert not accepts(tag_of(change), WRITTEN[name][2].replace("room", "rooms"))
+    assert adjust(Names("hf", "hf"), [tool()], "auto", **held) == Adjustment(None, False)
 
 
 @pytest.mark.parametrize("name", NAMES)

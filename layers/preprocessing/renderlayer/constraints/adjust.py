@@ -7,13 +7,15 @@ constraint already covers the reasoning.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
+from renderlayer.constraints.needs import KEEPING_REASONING_PARSERS, NO_NEEDS, TOOL_NEEDS, ToolNeeds
 from renderlayer.constraints.structural_tags import formats
 from renderlayer.constraints.structural_tags.params import Params, as_format, constrains, params
-from renderlayer.constraints.structural_tags.tools import HARMONY, KIMI_K3, Demand, is_strict, read_tools
+from renderlayer.constraints.structural_tags.tools import MUSE, Demand, is_strict, read_tools
 from renderlayer.errors import BadRequest
+from renderlayer.wire.common.remarks import remark
 
 if TYPE_CHECKING:
     from renderlayer.parsers.response_template.template import Beginning
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
 
 ToolChoice = str | Mapping[str, Any] | None
 Dumps = Sequence[dict[str, Any]]
-# How far calls are constrained: only what a strict tool or tool_choice demands, every call's frame and name, or the
-# arguments of all tools, too.
-Level = Literal["auto", "function", "parameter"]
 
 
 class Parsers(Protocol):
@@ -50,116 +49,6 @@ class Adjustment:
     structured_outputs: Params | None
     skip_special_tokens: bool | None = None
     reasoning_ended: bool = False
-
-
-@dataclass(frozen=True)
-class _ToolParser:
-    """What a tool parser asks of a request.
-
-    Attributes:
-        tag: structural-tag model that constrains its calls; "" for none.
-        forced: without a tag, how a demanded call is written: as JSON by its schema, as Mistral's JSON, or in the
-            parser's own format, unconstrained.
-        special_tokens: when the special tokens must stay in the text: never, with tools in play, unless tool_choice is
-            "none", or always.
-        level: the level when the operator sets none.
-    """
-
-    tag: str = ""
-    forced: Literal["schema", "mistral", "native"] = "schema"
-    special_tokens: Literal["never", "tools", "choice", "always"] = "never"
-    level: Level = "auto"
-
-
-_DEFAULT = _ToolParser()
-_KEEPS_WITH_TOOLS = _ToolParser(special_tokens="tools")
-_KEEPS_ALWAYS = _ToolParser(special_tokens="always")
-_NATIVE = _ToolParser(forced="native", special_tokens="tools")
-_TEMPLATED = _ToolParser(forced="native", special_tokens="always")
-_GLM = _ToolParser("glm_4_7", special_tokens="always", level="function")
-_HERMES = _ToolParser("hermes", special_tokens="tools")
-_LLAMA = _ToolParser("llama")
-_QWEN_XML = _ToolParser("qwen_3_coder", special_tokens="always")
-
-# Rows for the names of wire.md 7.4; a name that is not here needs nothing but the schema of a demanded call.
-_TOOL_PARSERS: dict[str, _ToolParser] = {
-    "apertus": _KEEPS_WITH_TOOLS,
-    "beam": _TEMPLATED,
-    "cohere_command3": _KEEPS_WITH_TOOLS,
-    "cohere_command4": _KEEPS_WITH_TOOLS,
-    "deepseek_v3": _ToolParser("deepseek_r1"),
-    "deepseek_v31": _ToolParser("deepseek_v3_1"),
-    "deepseek_v32": _ToolParser("deepseek_v3_2", special_tokens="always"),
-    "deepseek_v4": _ToolParser("deepseek_v4", special_tokens="always"),
-    "deepseek_v41": _ToolParser("deepseek_v4_1", special_tokens="always"),
-    "dots": _KEEPS_WITH_TOOLS,
-    "functiongemma": _KEEPS_WITH_TOOLS,
-    "gemma4": _ToolParser(forced="native", special_tokens="always"),
-    "gigachat3": _KEEPS_WITH_TOOLS,
-    "glm45": _GLM,
-    "glm47": _GLM,
-    "granite": _KEEPS_ALWAYS,
-    "granite4": _KEEPS_WITH_TOOLS,
-    "hermes": _HERMES,
-    "hf": _TEMPLATED,
-    "hy_v3": _KEEPS_WITH_TOOLS,
-    "hy_v4": _NATIVE,
-    "inkling": _KEEPS_ALWAYS,
-    "internlm": _KEEPS_WITH_TOOLS,
-    "jamba": _KEEPS_WITH_TOOLS,
-    "k2_horizon": _KEEPS_WITH_TOOLS,
-    "kimi_k2": _ToolParser("kimi", special_tokens="always"),
-    "kimi_k3": _ToolParser(KIMI_K3, special_tokens="always"),
-    "lfm2": _KEEPS_WITH_TOOLS,
-    "ling3": replace(_GLM, level="auto"),
-    "llama3_json": _LLAMA,
-    "llama4_json": _LLAMA,
-    "longcat": _ToolParser("longcat", special_tokens="tools"),
-    "mimo": _ToolParser("mimo", special_tokens="always"),
-    "minicpm5": _KEEPS_WITH_TOOLS,
-    "minimax_m2": _ToolParser("minimax", special_tokens="always"),
-    "minimax_m3": _KEEPS_WITH_TOOLS,
-    "mistral": _ToolParser(forced="mistral", special_tokens="choice"),
-    "muse": _NATIVE,
-    "muse_glimmer": _NATIVE,
-    "musespark1x": _NATIVE,
-    "openai": _ToolParser(HARMONY),
-    "plamo3": _ToolParser("plamo3", special_tokens="always"),
-    "poolside_v1": _NATIVE,
-    "qwen3_coder": _QWEN_XML,
-    "qwen3_json": _HERMES,
-    "qwen3_xml": _QWEN_XML,
-    "seed_oss": _KEEPS_ALWAYS,
-    "step3": _KEEPS_WITH_TOOLS,
-    "step3p5": replace(_QWEN_XML, special_tokens="tools"),
-    "step5": _QWEN_XML,
-}
-
-# Reasoning parsers whose markers are special tokens: these must stay in the text, tools or not.
-_KEEPING_REASONING_PARSERS = frozenset(
-    {
-        "beam",
-        "deepseek_v4",
-        "deepseek_v41",
-        "gemma4",
-        "glm45",
-        "glm47",
-        "granite_thinking_parser",
-        "hf",
-        "inkling",
-        "kimi_k2",
-        "kimi_k3",
-        "ling3",
-        "mimo",
-        "minicpmv",
-        "minimax_m2",
-        "nemotron_v3",
-        "plamo3",
-        "qwen3",
-        "seed_oss",
-        "step3p5",
-    }
-)
 
 
 def check_tool_choice(parsers: Parsers, tool_choice: ToolChoice, *, native: bool = False) -> None:
@@ -201,6 +90,7 @@ def adjust(
     beginning: Beginning | None = None,
     always: bool = True,
     hold_demanded: bool = False,
+    marker_suffix: str = "",
 ) -> Adjustment:
     """Decide what the parsers change on a request.
 
@@ -215,13 +105,15 @@ def adjust(
         tokenizer_grammar: a Lark grammar by which the tokenizer describes a whole answer (mistral).
         beginning: the tokenizer's response template, by which whole answers are constrained (beam).
         always: such a constraint is for every request, not only where something is demanded.
-        hold_demanded: hold the arguments of demanded calls to the tools' schemas, unless a tool is not `strict`; the
-            reference does so for tools that are `strict`.
+        hold_demanded: hold the arguments of demanded calls to the tools' schemas (`read_tools`); the reference does so
+            for tools that are `strict`, in some formats.
+        marker_suffix: what the vocabulary's markers end in (Hunyuan).
 
     Raises:
         BadRequest: the tools or the constraint cannot be turned into a grammar.
     """
-    row = _TOOL_PARSERS.get(parsers.tool, _DEFAULT)
+    row = TOOL_NEEDS.get(parsers.tool, NO_NEEDS)
+    demanded = tool_choice not in (None, "none", "auto")
     in_play = bool(parsers.tool and tools and tool_choice != "none")
     skip = False if _keeps_special_tokens(parsers, row, in_play, tool_choice) else None
     if tokenizer_grammar is not None:
@@ -237,6 +129,8 @@ def adjust(
             return _by_template(
                 beginning, callable_tools or [], tool_choice, single, structured_outputs, level, always, hold_demanded
             )
+        if in_play and tools and parsers.tool == "hf":
+            _check_guarantees(tools, tool_choice, parallel_tool_calls)
         if in_play and tools and tool_choice is not None:
             structured_outputs = _with_tools(
                 row,
@@ -245,11 +139,28 @@ def adjust(
                 single=parallel_tool_calls is False,
                 given=structured_outputs,
                 level=strict_level or row.level,
-                hold_demanded=hold_demanded,
+                held=hold_demanded and demanded,
+                suffix=marker_suffix,
             )
     except RecursionError:
         raise BadRequest("The schemas of tools or structured outputs are nested too deeply.", "tools") from None
-    return Adjustment(structured_outputs, skip)
+    whole = in_play and demanded and hold_demanded and row.held == MUSE
+    return Adjustment(structured_outputs, skip, reasoning_ended=whole)
+
+
+def _check_guarantees(tools: Dumps, tool_choice: ToolChoice, parallel_tool_calls: bool | None) -> None:
+    """Refuse what no grammar holds an answer to, as the reference does for `hf`."""
+    asked = {
+        "tools": "strict tools" if any(map(is_strict, tools)) else "",
+        "tool_choice": "required tool choice" if tool_choice == "required" else "",
+        "parallel_tool_calls": "parallel_tool_calls=False" if parallel_tool_calls is False else "",
+    }
+    if isinstance(tool_choice, Mapping):
+        asked["tool_choice"] = "named tool choice"
+    for param, guarantee in asked.items():
+        if guarantee:
+            without = "without a format-compatible structural grammar"
+            raise BadRequest(f"response_template parsing cannot guarantee {guarantee} {without}", param)
 
 
 def _by_template(
@@ -277,26 +188,30 @@ def _by_template(
     return Adjustment(params(structural_tag=formats.written(content)), False, reasoning_ended=beginning.fresh)
 
 
-def _keeps_special_tokens(parsers: Parsers, row: _ToolParser, in_play: bool, tool_choice: ToolChoice) -> bool:
-    if parsers.reasoning in _KEEPING_REASONING_PARSERS or row.special_tokens == "always":
+def _keeps_special_tokens(parsers: Parsers, row: ToolNeeds, in_play: bool, tool_choice: ToolChoice) -> bool:
+    if parsers.reasoning in KEEPING_REASONING_PARSERS or row.special_tokens == "always":
         return True
     return in_play if row.special_tokens == "tools" else row.special_tokens == "choice" and tool_choice != "none"
 
 
 def _with_tools(
-    row: _ToolParser,
+    row: ToolNeeds,
     tools: Dumps,
     tool_choice: ToolChoice,
     *,
     single: bool,
     given: Params | None,
     level: str,
-    hold_demanded: bool,
+    held: bool,
+    suffix: str,
 ) -> Params | None:
     """The constraint of a request whose tools are in play; what it was when the tools add none."""
     name = named_tool(tool_choice)
     demand: Demand = "auto" if tool_choice == "auto" else "required" if name is None else "named"
-    if not row.tag:
+    model = row.held if held and row.held else row.tag
+    if not model or (demand == "auto" and row.demanded_only):
+        if held and row.forced == "native":
+            remark("a call is demanded of the model, but its format has no grammar that could hold the model to it")
         schema = _forced_schema(row, tools, demand, name)
         return given if schema is None else params(json=schema)
     # A request for one call at most needs its frame in the grammar, unless a constraint of the client's own is there:
@@ -307,20 +222,20 @@ def _with_tools(
         return given
     from renderlayer.constraints.structural_tags.build import tool_calls
 
-    callable_tools = read_tools(tools, name, level == "parameter", hold_demanded and demand != "auto")
+    callable_tools = read_tools(tools, name, level == "parameter", held)
     if demand == "auto" and given is not None:
         from renderlayer.constraints.structural_tags.support import supported
 
         if not supported(given):
             return given
         # Plain text would pass the tag of auto and make the client's constraint void.
-        calls = tool_calls(row.tag, callable_tools, "required", single=single)
+        calls = tool_calls(model, callable_tools, "required", single=single)
         return params(structural_tag=formats.written(formats.either([calls, as_format(given)])))
-    calls = tool_calls(row.tag, callable_tools, demand, single=single)
+    calls = tool_calls(model, callable_tools, demand, single=single, suffix=suffix)
     return params(structural_tag=formats.written(calls))
 
 
-def _forced_schema(row: _ToolParser, tools: Dumps, demand: Demand, name: str | None) -> dict[str, Any] | None:
+def _forced_schema(row: ToolNeeds, tools: Dumps, demand: Demand, name: str | None) -> dict[str, Any] | None:
     """The JSON schema of a demanded call, for parsers whose calls no structural tag describes."""
     if demand == "auto" or row.forced == "native":
         return None

@@ -89,15 +89,24 @@ def adjustment(
         harmony_model=server.model.facts.harmony,
         tokenizer_grammar=grammar,
         beginning=_beginning(server, prompt_token_ids),
-        always=server.settings.beam_always_constrain_output,
+        always=server.settings.beam_always_constrain_output and "beam" in server.parsers,
         hold_demanded=server.is_front_door,
+        marker_suffix=_marker_suffix(server),
     )
 
 
 def _beginning(server: ServedModel, prompt_token_ids: Sequence[int]) -> Beginning | None:
-    """For the parser that constrains whole answers: what the prompt has written of this one."""
-    if "beam" not in server.parsers:
+    """For the parsers that constrain whole answers (hf: at the front door): what the prompt has written of this one."""
+    if "beam" not in server.parsers and not ("hf" in server.parsers and server.is_front_door):
         return None
     from renderlayer.parsers.response_template.parser import TemplateParser
 
     return server.parser.beginning(prompt_token_ids) if isinstance(server.parser, TemplateParser) else None
+
+
+def _marker_suffix(server: ServedModel) -> str:
+    if server.parsers.tool != "hy_v4":
+        return ""
+    from renderlayer.parsers.registry import marker_suffix
+
+    return marker_suffix(server.model.vocabulary)

@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from renderlayer.constraints.structural_tags import formats, harmony, kimi_k3
-from renderlayer.constraints.structural_tags.families import FAMILIES, Family, Layout
+from renderlayer.constraints.structural_tags.families import FAMILIES, HELD, Family, Layout
 from renderlayer.constraints.structural_tags.formats import Format
-from renderlayer.constraints.structural_tags.tools import HARMONY, KIMI_K3, Demand, Tool, check_size
+from renderlayer.constraints.structural_tags.tools import (
+    HARMONY,
+    HUNYUAN,
+    HUNYUAN_FRAME,
+    KIMI_K3,
+    MUSE,
+    Demand,
+    Tool,
+    check_size,
+)
 
 
-def tool_calls(model: str, tools: Sequence[Tool], demand: Demand, *, single: bool) -> Format:
+def tool_calls(model: str, tools: Sequence[Tool], demand: Demand, *, single: bool, suffix: str = "") -> Format:
     """The format of an answer that calls tools.
 
     Args:
-        model: structural-tag model: a key of FAMILIES, HARMONY or KIMI_K3.
+        model: structural-tag model: a key of FAMILIES or NATIVE_FAMILIES, or one of those that `tools` names.
         tools: the tools that may be called, at least one; only the named one when one is named.
         demand: whether a call must come.
         single: stop behind the first call.
+        suffix: what the vocabulary's markers end in (Hunyuan).
 
     Raises:
         BadRequest: the tools are too large to be constrained.
@@ -27,10 +37,25 @@ def tool_calls(model: str, tools: Sequence[Tool], demand: Demand, *, single: boo
         return harmony.tool_calls(tools, demand)
     if model == KIMI_K3:
         check_size(tools, 1, per_property=True)
-        return kimi_k3.tool_calls(tools, demand, single)
-    family = FAMILIES[model]
+        return kimi_k3.tool_calls(tools, demand, single or (demand == "named" and tools[0].held))
+    if model == MUSE:
+        from renderlayer.constraints.structural_tags.native_families import muse
+
+        check_size(tools, 1, per_property=True)
+        return muse(tools, single or demand == "named")
+    family = _family(model, tools[0].held, suffix)
     check_size(tools, len(family.calls), family.per_property)
     return _auto(family, tools, single) if demand == "auto" else _demanded(family, tools, demand, single)
+
+
+def _family(model: str, held: bool, suffix: str) -> Family:
+    if model in FAMILIES and not (held and model in HELD):
+        return FAMILIES[model]
+    from renderlayer.constraints.structural_tags import native_families
+
+    if model == HUNYUAN_FRAME:
+        return native_families.hunyuan_frame(suffix)
+    return native_families.hunyuan(suffix) if model == HUNYUAN else native_families.NATIVE_FAMILIES[model]
 
 
 def _auto(family: Family, tools: Sequence[Tool], single: bool) -> Format:
@@ -44,18 +69,17 @@ def _demanded(family: Family, tools: Sequence[Tool], demand: Demand, single: boo
     calls = _calls(family, tools)
     named = demand == "named"
     if family.layout is Layout.LIST:
+        if named and family.strict_alone and isinstance(tools[0].schema, dict) and not tools[0].held:
+            return calls[0]
         return formats.separated(calls, family.separator, single=single or named)
     if family.layout is Layout.TRIGGERED:
         return calls[0] if named else _triggered(family, calls, at_least_one=True, single=single)
     if family.layout is Layout.BLOCK:
-        return _joined(family, calls[0]) if named else _block(family, calls, single)
+        return _joined(family, calls[0]) if named and not family.named_list else _block(family, calls, single or named)
     inner = calls[0]
     if not named or family.named_list:
         inner = formats.separated(calls, family.separator, single=single or named)
-    ends = [formats.const(family.closing)]
-    if family.trailer:
-        ends.append(formats.optional(formats.const(family.trailer)))
-    return formats.sequence(formats.const(family.lead + family.opening), inner, *ends)
+    return formats.sequence(formats.const(family.lead + family.opening), inner, formats.const(family.closing))
 
 
 def _calls(family: Family, tools: Sequence[Tool]) -> list[Format]:
@@ -72,7 +96,10 @@ def _triggered(family: Family, tags: Sequence[Format], *, at_least_one: bool, si
 
 
 def _block(family: Family, calls: Sequence[Format], single: bool) -> Format:
-    return formats.tag(family.opening, formats.separated(calls, family.separator, single=single), family.closing)
+    end: str | list[str] = family.closing
+    if family.trailer:
+        end = [family.closing, family.closing + family.trailer]
+    return formats.tag(family.opening, formats.separated(calls, family.separator, single=single), end)
 
 
 def _joined(family: Family, call: Format) -> Format:

@@ -12,6 +12,7 @@ from typing import Any
 
 from renderlayer.constraints.structural_tags import formats
 from renderlayer.constraints.structural_tags.formats import Format
+from renderlayer.constraints.structural_tags.native import Notation
 from renderlayer.constraints.structural_tags.tools import Demand, Tool, check_size, definitions
 from renderlayer.errors import ConfigurationError
 from renderlayer.parsers.response_template.calls import CallFormat
@@ -19,6 +20,7 @@ from renderlayer.parsers.response_template.nodes import Choice, Node
 from renderlayer.parsers.response_template.patterns import PatternError
 from renderlayer.parsers.response_template.template import Beginning, Field, Template
 
+_KEY = "\0"
 _JSON_TYPES = ("integer", "number", "boolean", "null", "object", "array")
 
 
@@ -114,6 +116,8 @@ def _arguments(form: CallFormat, tool: Tool, closings: Sequence[str]) -> Format:
     """What stands between the delimiters of a call whose name is in the opener."""
     if form.kind == "json" and not form.notation:
         return formats.json_schema(tool.schema)
+    if tool.held and (notation := _notation(form)) is not None:
+        return notation.arguments(tool)
     if form.opens is None or form.closes is None or not tool.properties:
         return formats.any_text(closings)
     tables, end = definitions(tool), _spelled(form.closes)
@@ -123,6 +127,16 @@ def _arguments(form: CallFormat, tool: Tool, closings: Sequence[str]) -> Format:
     ]
     required = isinstance(tool.schema, dict) and tool.schema.get("required")
     return (formats.plus if required else formats.star)(formats.one_of(pairs))
+
+
+def _notation(form: CallFormat) -> Notation | None:
+    """The notation of the arguments, where a schema can be written in it."""
+    if form.opens is not None and form.closes is not None:
+        before, _, between = _spelled(form.opens, {"key": _KEY}).partition(_KEY)
+        return Notation(before=before, between=between, after=_spelled(form.closes))
+    if form.kind == "json" and form.quotes:
+        return Notation(between=":", opening="{", closing="}", separator=",", quotes=form.quotes[0], nested=True)
+    return None
 
 
 def _value(schema: Any, tables: dict[str, Any], end: str) -> Format:

@@ -11,6 +11,7 @@ from enum import Enum
 
 from renderlayer.constraints.structural_tags import formats, glm
 from renderlayer.constraints.structural_tags.formats import Format
+from renderlayer.constraints.structural_tags.native import excluded
 from renderlayer.constraints.structural_tags.tools import Tool
 
 
@@ -36,11 +37,11 @@ def _json(tool: Tool) -> Format:
     return formats.json_schema(tool.schema)
 
 
-def _xml(style: str) -> Callable[[Tool], Format]:
+def _xml(style: str, *excludes: str) -> Callable[[Tool], Format]:
     """Arguments in a markup that the engine knows by name."""
 
     def arguments(tool: Tool) -> Format:
-        return formats.json_schema(tool.schema, style)
+        return formats.json_schema(tool.schema, style, excluded(tool.schema, excludes) if tool.held else ())
 
     return arguments
 
@@ -56,10 +57,11 @@ class Family:
         arguments: makes the format of a tool's arguments.
         opening, closing: the block round all calls.
         lead: text before the block when a call is demanded (Layout.SEQUENCE).
-        trailer: text that may follow the block when a call is demanded.
+        trailer: text that may follow the block (Layout.BLOCK).
         separator: text between calls.
         excludes: strings that free text may not contain.
-        named_list: a named tool keeps the list round its call (Layout.SEQUENCE).
+        named_list: a named tool keeps the list round its call (Layout.BLOCK, Layout.SEQUENCE).
+        strict_alone: a named tool that is strict has no list round its call (Layout.LIST).
         per_property: the arguments take a format a property, not one for all.
     """
 
@@ -74,6 +76,7 @@ class Family:
     separator: str = ""
     excludes: tuple[str, ...] = ("<think>", "</think>")
     named_list: bool = False
+    strict_alone: bool = False
     per_property: bool = False
 
 
@@ -97,7 +100,7 @@ def _dsml(space: str, block: str, style: str) -> Family:
         calls=(Call(f'<｜DSML｜{space}invoke name="', '">\n', f"</｜DSML｜{space}invoke>\n"),),
         trigger=f"<｜DSML｜{space}{block}>",
         layout=Layout.SEQUENCE,
-        arguments=_xml(style),
+        arguments=_xml(style, f"</｜DSML｜{space}parameter>"),
         opening=f"<｜DSML｜{space}{block}>\n",
         closing=f"</｜DSML｜{space}{block}>",
         lead="\n\n",
@@ -151,6 +154,7 @@ FAMILIES: dict[str, Family] = {
         arguments=glm.arguments,
         excludes=tuple(marker for marker in glm.MARKERS if marker != "<tool_call>"),
         per_property=True,
+        strict_alone=True,
     ),
     "minimax": Family(
         calls=(Call('<invoke name="', '">\n', "</invoke>\n"),),
@@ -184,10 +188,14 @@ FAMILIES: dict[str, Family] = {
             ),
         ),
         trigger="<|plamo:begin_tool_requests:plamo|>",
-        layout=Layout.SEQUENCE,
+        layout=Layout.BLOCK,
         opening="<|plamo:begin_tool_requests:plamo|>",
         closing="<|plamo:end_tool_requests:plamo|>",
         trailer="<|plamo:tag|>",
+        named_list=True,
         excludes=(),
     ),
 }
+
+HELD = ("mimo", "minimax", "qwen_3_coder")
+"""Families in which the engine lets white space stand round a string: held calls have grammars of their own."""

@@ -106,9 +106,9 @@ def any_text(excludes: Sequence[str] = ()) -> Format:
     return _make("any_text", excludes=list(excludes))
 
 
-def json_schema(schema: dict[str, Any] | bool, style: str = "json") -> Format:
-    """A value of the schema (True: any), written as JSON or in a family's XML."""
-    return _make("json_schema", json_schema=schema, style=style)
+def json_schema(schema: dict[str, Any] | bool, style: str = "json", excludes: Sequence[str] = ()) -> Format:
+    """A value of the schema (True: any), written as JSON or in a family's XML, without the excluded strings."""
+    return _make("json_schema", json_schema=schema, style=style, excludes=list(excludes))
 
 
 def sequence(*elements: Format) -> Format:
@@ -139,6 +139,11 @@ def star(content: Format) -> Format:
 def plus(content: Format) -> Format:
     """The content at least once."""
     return _make("plus", content=content)
+
+
+def repeat(content: Format, least: int, most: int) -> Format:
+    """The content so many times; -1 is no limit."""
+    return _make("repeat", min=least, max=most, content=content)
 
 
 def tag(begin: str, content: Format, end: str | list[str]) -> Format:

@@ -16,6 +16,8 @@ from typing import Any
 
 from renderlayer.constraints.structural_tags import formats
 from renderlayer.constraints.structural_tags.formats import Format
+from renderlayer.constraints.structural_tags.native import excluded
+from renderlayer.constraints.structural_tags.schemas import Schemas
 from renderlayer.constraints.structural_tags.tools import Demand, Tool, definitions
 
 _OPEN, _CLOSE, _SEPARATOR = "<|open|>", "<|close|>", "<|sep|>"
@@ -67,19 +69,35 @@ def _call(tool: Tool) -> Format:
 def _arguments(tool: Tool) -> Format:
     if not isinstance(tool.schema, dict) or not tool.properties:
         return formats.star(_any_argument())
+    if tool.held:
+        return _held_arguments(tool)
     tables = definitions(tool)
     content = formats.one_of([_argument(name, schema, tables) for name, schema in tool.properties.items()])
     return formats.plus(content) if tool.schema.get("required") else formats.star(content)
 
 
-def _argument(name: str, schema: Any, tables: dict[str, Any]) -> Format:
+def _argument(name: str, schema: Any, tables: dict[str, Any], held: bool = False) -> Format:
     kind = schema.get("type") if isinstance(schema, dict) else None
     if not isinstance(kind, str) or kind not in _TYPES:
         return _any_argument()
-    content = _string(schema) if kind == "string" else formats.json_schema({**tables, **schema})
+    whole = {**tables, **schema}
+    excludes = excluded(whole, (_OPEN, _CLOSE, _SEPARATOR)) if held and kind in ("object", "array") else ()
+    content = _string(schema) if kind == "string" else formats.json_schema(whole, excludes=excludes)
     return formats.tag(
         f'{_OPEN}argument key="{_attribute(name)}" type="{_TYPES[kind]}"{_SEPARATOR}', content, _closing("argument")
     )
+
+
+def _held_arguments(tool: Tool) -> Format:
+    """Every argument once."""
+    assert isinstance(tool.schema, dict)
+    schemas, needed = Schemas(tool.schema), tool.schema.get("required") or ()
+    parts = []
+    for name, schema in (tool.schema.get("properties") or {}).items():
+        ways = [_argument(name, way.schema, definitions(tool), held=True) for way in schemas.ways(schema)]
+        if ways:
+            parts.append(formats.one_of(ways) if name in needed else formats.optional(formats.one_of(ways)))
+    return formats.sequence(*parts)
 
 
 def _any_argument() -> Format:

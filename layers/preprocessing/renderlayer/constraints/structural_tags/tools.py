@@ -11,6 +11,7 @@ from renderlayer.errors import BadRequest
 
 # Structural-tag models that are programmed; the others are rows of `families.FAMILIES`.
 HARMONY, KIMI_K3 = "harmony", "kimi_k3"
+HUNYUAN, HUNYUAN_FRAME, MUSE = "hy_v4", "hy_v4_frame", "muse"
 
 Schema = dict[str, Any] | bool
 # Whether the model may call a tool, must call one, or must call a named one (which is then the only tool).
@@ -30,11 +31,13 @@ class Tool:
     Attributes:
         schema: what its arguments are held to; True is any JSON.
         parameters: the schema it was declared with, or None.
+        held: every argument that the schema requires must come, and none twice; the reference is laxer in some formats.
     """
 
     name: str
     schema: Schema
     parameters: dict[str, Any] | None
+    held: bool = False
 
     @property
     def properties(self) -> dict[str, Any]:
@@ -71,7 +74,7 @@ def read_tools(tools: Sequence[dict[str, Any]], name: str | None, all_strict: bo
             if held:
                 lax = function.get("strict") is False and not strict
                 schema = _object(shape(parameters or {}) if lax else parameters or {})
-            found.append(Tool(function["name"], schema, parameters))
+            found.append(Tool(function["name"], schema, parameters, held))
     if not found:
         raise BadRequest(f"The tool with name '{name}' is not found in the tools list.")
     return found

@@ -294,7 +294,6 @@ TOOLS: dict[str, ToolFormat] = {
         openers=("<dots_function_call>",),
         closers=("</dots_function_call>",),
         tokens=("<dots_function_call>", "</dots_function_call>"),
-        native_when_forced=False,
     ),
     "k2_horizon": replace(
         _GLM,
@@ -317,7 +316,6 @@ TOOLS: dict[str, ToolFormat] = {
             "<ifm|arg_value>",
             "</ifm|arg_value>",
         ),
-        native_when_forced=False,
         unknown="keep",
     ),
     "plamo3": JsonCalls(
@@ -364,6 +362,7 @@ TOOLS: dict[str, ToolFormat] = {
             "<|content_model_end_sampling|>",
             "<|message_model|>",
         ),
+        native_when_forced=True,
         token_based=True,
         blanks="drop",
         strip=True,
