@@ -164,6 +164,15 @@ def test_the_front_door_holds_hf_s_calls(name: str) -> None:
     assert adjust(Names("hf", "hf"), [tool()], "auto", **held) == Adjustment(None, False)
 
 
+def test_a_template_that_cannot_be_written_holds_nothing() -> None:
+    template = json.loads(json.dumps(TAGS))
+    template["fields"]["content"]["open_pattern"] = r"<\|say\|>\d"
+    with pytest.raises(BadRequest, match="no spelling") as caught:
+        unspelled = Beginning(read_template(template), fresh=True)
+        adjust(Names("hf", "hf"), [tool()], "required", beginning=unspelled, always=False, hold_demanded=True)
+    assert caught.value.param == "tools"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_engine_compiles_every_tag(name: str) -> None:
     xgrammar = pytest.importorskip("xgrammar")

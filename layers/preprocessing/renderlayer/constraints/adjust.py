@@ -180,11 +180,16 @@ def _by_template(
     if beginning.field == "tool_calls" or not (always or demanded):
         return Adjustment(given, False)
     from renderlayer.constraints.structural_tags.by_template import answer
+    from renderlayer.parsers.response_template.patterns import PatternError
 
     held = hold_demanded and demand != "auto"
     callable_tools = read_tools(tools, name, level == "parameter", held) if tools else []
     held_to = None if given is None or not constrains(given) else as_format(given)
-    content = answer(beginning, callable_tools, demand, single or demand == "named", held_to)
+    try:
+        content = answer(beginning, callable_tools, demand, single or demand == "named", held_to)
+    except PatternError as error:  # of hf: beam's template is checked at the start
+        param = "tools" if tools else "structured_outputs"
+        raise BadRequest(f"The model's response template gives no grammar to hold answers to: {error}", param) from None
     return Adjustment(params(structural_tag=formats.written(content)), False, reasoning_ended=beginning.fresh)
 
 
