@@ -51,7 +51,7 @@ class TaggedMachine(ValueMachine):
     def __init__(self, form: Tagged, out: Emitter, alphabet: SpecialTokenMap, types: ToolTypes) -> None:
         super().__init__(form, out, alphabet, types)
         self.inside = False
-        self.run_blocking = ""
+        self.aside = ""
 
     def opening(self) -> bool:
         """Phase: at what opens a region or a call; the name decides whether it is one."""
@@ -122,8 +122,8 @@ class TaggedMachine(ValueMachine):
             return True
         if not found:
             return False
-        if not _SAID.search(self.run_blocking):
-            self.run_blocking = ""
+        if not _SAID.search(self.aside):
+            self.aside = ""
         if found.group() == self.spec.key_opener:
             self.position = found.end()
             self.phase = "key"
@@ -135,9 +135,9 @@ class TaggedMachine(ValueMachine):
 
     def _set_aside(self, end: int) -> bool:
         """Keep what stands before `end` for after the call; False: it is too much, and the call ends with it."""
-        text = self.text[self.position : end] if self.run_blocking else self.text[self.position : end].lstrip()
-        kept = text[: HOLD_LIMIT - len(self.run_blocking)]
-        self.run_blocking += kept
+        text = self.text[self.position : end] if self.aside else self.text[self.position : end].lstrip()
+        kept = text[: HOLD_LIMIT - len(self.aside)]
+        self.aside += kept
         self.position = end - len(text) + len(kept)
         if kept != text:
             self._end_call()
@@ -147,10 +147,10 @@ class TaggedMachine(ValueMachine):
         self.writer.end()
         self.name = ""
         self.phase = "between" if self.inside else "content"
-        if _SAID.search(self.run_blocking):
+        if _SAID.search(self.aside):
             self.spoken = True
-            self.out.content(self.readable(self.run_blocking))
-        self.run_blocking = ""
+            self.out.content(self.readable(self.aside))
+        self.aside = ""
 
     def key(self) -> bool:
         """Phase: behind a key's opener."""
