@@ -51,6 +51,7 @@ class Facts:
     model_type: str = "test"
     tool_parser: str = "hermes"
     reasoning_parser: str = "qwen3"
+    thinking_switches: Mapping[str, bool | None] = field(default_factory=dict)
     response_template: Mapping[str, Any] = field(default_factory=dict)
 
 

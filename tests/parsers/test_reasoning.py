@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from renderlayer.parsers import Answer
+from renderlayer.parsers import Answer, ParserNames, open_parser
 from tests.parsers.examples import REASONING_EXAMPLES, TOOL_EXAMPLES
-from tests.parsers.support import TURN, answered, asking, opened, pieces, streamed
+from tests.parsers.support import TURN, Facts, Model, answered, asking, opened, pieces, streamed, vocabulary
 
 
 def prompt_of(reasoning: str, *tail: str) -> list[int]:
@@ -177,3 +177,34 @@ def test_special_tokens_that_nobody_declared_are_dropped() -> None:
 def test_white_space_around_reasoning_is_the_familys() -> None:
     assert answered(None, "qwen3", "\nHm.\n</think>\n\nYes.") == Answer("\nHm.\n", "\n\nYes.", [])
     assert answered(None, "minimax_m2", "\nHm.\n</think>\n\nYes.") == Answer("\nHm.", "\n\nYes.", [])
+
+
+OFF_BY = [
+    ("glm45", {"enable_thinking": False}, True),
+    ("glm45", {"thinking": False}, False),
+    ("glm45", {"thinking": False, "enable_thinking": True}, False),
+    ("deepseek_r1", {"enable_thinking": False}, False),
+]
+
+
+@pytest.mark.parametrize(("reasoning", "kwargs", "off"), OFF_BY)
+def test_a_model_is_switched_by_what_its_template_reads(reasoning: str, kwargs: dict[str, bool], off: bool) -> None:
+    words = vocabulary(["<think>", "</think>"])
+    facts = Facts(reasoning_parser=reasoning, thinking_switches={"enable_thinking": True})
+    parser = open_parser(ParserNames(None, "auto"), Model(words, facts))
+    assert parser is not None
+
+    answer = parser.parse(asking(chat_template_kwargs=kwargs), pieces("<think>Hm.</think>Yes.", words))
+
+    assert answer == (Answer(None, "<think>Hm.</think>Yes.", []) if off else Answer("Hm.", "Yes.", []))
+
+
+def test_another_familys_parser_is_switched_as_the_reference_has_it() -> None:
+    words = vocabulary(["<think>", "</think>"])
+    facts = Facts(reasoning_parser="qwen3", thinking_switches={"enable_thinking": True})
+    parser = open_parser(ParserNames(None, "glm45"), Model(words, facts))
+    assert parser is not None
+
+    answer = parser.parse(asking(chat_template_kwargs={"thinking": False}), pieces("<think>Hm.</think>Yes.", words))
+
+    assert answer == Answer(None, "<think>Hm.</think>Yes.", [])

@@ -29,6 +29,9 @@ class Facts:
     """Tool parser that suits the model ("": none known); wire.md 7.4."""
     reasoning_parser: str
     """Reasoning parser that suits the model ("": none known); wire.md 7.5."""
+    thinking_switches: dict[str, bool | None]
+    """The template variables that turn thinking on and off, found by rendering: each with what holds when it is not
+    given (null: a prompt of its own)."""
     response_template: dict[str, Any]
     """How the tokenizer describes the model's answers, for the parsers hf and beam; empty: it does not."""
     harmony: bool

@@ -52,11 +52,17 @@ def _model(manifest: dict[str, Any]) -> list[str]:
             ("prompts", "harmony" if facts["harmony"] else "chat template"),
             ("tool parser", facts["tool_parser"] or "none known"),
             ("reasoning parser", facts["reasoning_parser"] or "none known"),
+            ("thinking switched by", _switches(facts["thinking_switches"])),
             ("generation defaults", json.dumps(facts["generation_config"])),
             ("media", ", ".join(facts["processor"]) or "text only"),
             ("fingerprint", facts["fingerprint"]),
         ],
     )
+
+
+def _switches(found: dict[str, bool | None]) -> str:
+    states = {True: "on", False: "off", None: "a prompt of its own"}
+    return ", ".join(f"{name} (not given: {states[default]})" for name, default in found.items()) or "nothing"
 
 
 def _tokenizer(manifest: dict[str, Any]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from renderlayer.bundle.facts import Facts
@@ -14,7 +14,7 @@ from renderlayer.bundle.vocabulary import Vocabulary
 from renderlayer.errors import ConfigurationError
 from renderlayer.settings import Settings
 
-FORMAT = 5
+FORMAT = 6
 """Version of the bundle's layout; a bundle of another version is packed again."""
 MANIFEST = "bundle.json"
 
@@ -49,6 +49,8 @@ def open_bundle(path: str | Path, settings: Settings | None = None) -> Model:
     if manifest.get("format") != FORMAT:
         raise ConfigurationError(f"{folder} is a bundle of another version: pack the model again")
     facts = Facts.from_json(manifest["facts"])
+    if settings.chat_template:
+        facts = replace(facts, thinking_switches={})  # they were found for the model's own template
     vocabulary = Vocabulary(
         VocabularyTable(folder / "vocabulary.bin"),
         manifest["vocabulary"]["decoder"],

@@ -41,8 +41,8 @@ REASONING_PARSERS = tuple(sorted([*REASONING, *BY_TEMPLATE, "openai_gptoss"]))
 
 
 class Facts(Protocol):
-    """What parsers ask of a model's facts: its type, its tokenizer's response template, and the parsers that were found
-    for it when it was packed."""
+    """What parsers ask of a model's facts: its type, its tokenizer's response template, and what was found for it when it
+    was packed: the parsers, and the variables by which its template switches thinking."""
 
     @property
     def model_type(self) -> str: ...
@@ -55,6 +55,9 @@ class Facts(Protocol):
 
     @property
     def reasoning_parser(self) -> str | None: ...
+
+    @property
+    def thinking_switches(self) -> Mapping[str, bool | None]: ...
 
 
 class Model(Protocol):
@@ -78,7 +81,8 @@ def open_parser(names: ParserNames, model: Model) -> Parser | None:
     reasoning = facts.reasoning_parser if names.reasoning == "auto" else names.reasoning
     if not tool and not reasoning:
         return None
-    return _opened(ParserNames(tool or None, reasoning or None), facts.model_type, _Key(model.vocabulary, facts))
+    switches = tuple(facts.thinking_switches) if reasoning == facts.reasoning_parser else ()
+    return _opened(ParserNames(tool or None, reasoning or None), facts.model_type, switches, _Key(model.vocabulary, facts))
 
 
 class _Key:
@@ -96,7 +100,7 @@ class _Key:
 
 
 @lru_cache(maxsize=64)
-def _opened(names: ParserNames, model_type: str, key: _Key) -> Parser:
+def _opened(names: ParserNames, model_type: str, switches: tuple[str, ...], key: _Key) -> Parser:
     if names.tool and names.tool not in TOOL_PARSERS:
         raise ConfigurationError(f"no tool parser {names.tool!r}; there are {', '.join(TOOL_PARSERS)}")
     if names.reasoning and names.reasoning not in REASONING_PARSERS:
@@ -111,6 +115,8 @@ def _opened(names: ParserNames, model_type: str, key: _Key) -> Parser:
     tools = _suffixed(TOOLS[names.tool], suffix) if names.tool else None
     thinker = names.reasoning or (names.tool if names.tool in _UNIFIED else None)
     reasoning = _suffixed(REASONING[thinker], suffix) if thinker else None
+    if isinstance(reasoning, ReasoningFormat):
+        reasoning = replace(reasoning, switch=reasoning.switch.named(switches))
     id_form: IdForm | None = "kimi" if model_type.startswith("kimi_k2") else None
     return TextParser(names, tools, reasoning, key.vocabulary, id_form)
 

@@ -9,6 +9,7 @@ from renderlayer.bundle.pack.limits import derive_max_model_len, text_config
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.bundle.pack.templates import processor_template, tokenizer_templates
 from renderlayer.bundle.pack.tokenizer import Reference
+from renderlayer.bundle.pack.thinking import thinking_switches
 from renderlayer.bundle.templates import DEFAULT
 
 
@@ -39,6 +40,7 @@ def describe_facts(
         "content_format": main.get("content_format", "string"),
         "tool_parser": tool_parser,
         "reasoning_parser": reasoning_parser,
+        "thinking_switches": thinking_switches(_main_template(source), reference.named),
         "response_template": response_template(source),
         "harmony": is_harmony(source),
         "renderer": renderer_of(source),
@@ -51,6 +53,11 @@ def describe_facts(
         "fingerprint": "",
         "versions": versions,
     }
+
+
+def _main_template(source: ModelSource) -> str:
+    """The template of a request without tools; "" where there is none."""
+    return processor_template(source) or tokenizer_templates(source).get(DEFAULT) or ""
 
 
 def _eos_ids(source: ModelSource) -> list[int]:

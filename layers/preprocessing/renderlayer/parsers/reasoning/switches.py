@@ -1,9 +1,13 @@
-"""How a chat template's variables turn reasoning on and off (wire.md 7.5)."""
+"""How a chat template's variables turn reasoning on and off (wire.md 7.5).
+
+A format says which variables vLLM's parser of that name reads. For a model's own parser, those that packing found its
+template to read stand in their place (`bundle.pack.thinking`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -22,6 +26,10 @@ class Switch:
     default: bool = True
     null: bool = False
     effort: bool = False
+
+    def named(self, found: tuple[str, ...]) -> Switch:
+        """The switch of a model whose template was found to read these variables; none found, or none read: itself."""
+        return replace(self, names=found) if found and self.names else self
 
     def on(self, kwargs: Mapping[str, Any]) -> bool:
         """Whether the template was asked for reasoning."""
