@@ -21,17 +21,23 @@ TURNS = "{% for part in messages[0].content %}{{ part.text }}{% endfor %}"
     ("template", "found"),
     [
         (ASKED, {}),
-        (ASKED + "{% if enable_thinking is defined and enable_thinking is false %}</think>{% endif %}", {"enable_thinking": True}),
+        (
+            ASKED + "{% if enable_thinking is defined and enable_thinking is false %}</think>{% endif %}",
+            {"enable_thinking": True},
+        ),
         (ASKED + "{% if enable_thinking %}<think>{% endif %}", {"enable_thinking": False}),
         (TURNS + "{% if thinking is not defined %}?{% elif thinking %}<think>{% endif %}", {"thinking": None}),
-        (ASKED + "{% if thinking or enable_thinking %}<think>{% endif %}", {"enable_thinking": False, "thinking": False}),
+        (
+            ASKED + "{% if thinking or enable_thinking %}<think>{% endif %}",
+            {"enable_thinking": False, "thinking": False},
+        ),
         (ASKED + "{% if thinking_budget %}{{ thinking_budget }}{% endif %}", {}),
         (ASKED + "{% if messages[0].thinking %}x{% endif %}{{ thinking | length }}", {}),
         (ASKED + "{% for message in messages if message.role == 'assistant' and enable_thinking %}x{% endfor %}", {}),
         ("{% if thinking %}", {}),
         ("", {}),
     ],
-)  # fmt: skip
+)
 def test_what_a_template_reads(template: str, found: dict[str, bool | None]) -> None:
     assert thinking_switches(template, {}) == found
 

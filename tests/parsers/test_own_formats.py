@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.parsers.support import answered, asking, opened, pieces, streamed, told
@@ -192,3 +194,35 @@ def test_a_call_does_not_begin_inside_a_value() -> None:
         None,
         [("search", '{"q": "before <tool_call> after"}'), ("search", '{"q": "a <tool_call>b"}')],
     )
+
+
+def test_what_stands_between_elements_is_told_after_the_call() -> None:
+    mark = "]<]minimax[>["
+    call = (
+        f'{mark}<invoke name="get_weather">Well, {mark}<city>Paris{mark}</city> and so {mark}<where>'
+        f"{mark}<a>1{mark}</a> oh {mark}</where>{mark}</invoke>"
+    )
+
+    content, calls = read("minimax_m3", f"{mark}<tool_call>{call}{mark}</tool_call>")
+
+    assert calls == [("get_weather", '{"city": "Paris", "where": {"a": 1}}')]
+    assert content == "Well,  and so  oh"
+
+
+def test_a_tag_in_a_string_element_is_text() -> None:
+    mark = "]<]minimax[>["
+    call = f'{mark}<invoke name="get_weather">{mark}<city>a {mark}<b>c{mark}</city>{mark}</invoke>'
+
+    assert read("minimax_m3", f"{mark}<tool_call>{call}{mark}</tool_call>") == (
+        None,
+        [("get_weather", json.dumps({"city": f"a {mark}<b>c"}))],
+    )
+
+
+def test_functiongemma_strings_are_strings_where_the_schema_says_so() -> None:
+    text = (
+        "<start_function_call>call:search{q:<escape>3<escape>,n:<escape>3<escape>,more:<escape>[3]<escape>}"
+        "<end_function_call>"
+    )
+
+    assert read("functiongemma", text) == (None, [("search", '{"q": "3", "n": 3, "more": [3]}')])

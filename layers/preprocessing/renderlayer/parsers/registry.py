@@ -41,8 +41,8 @@ REASONING_PARSERS = tuple(sorted([*REASONING, *BY_TEMPLATE, "openai_gptoss"]))
 
 
 class Facts(Protocol):
-    """What parsers ask of a model's facts: its type, its tokenizer's response template, and what was found for it when it
-    was packed: the parsers, and the variables by which its template switches thinking."""
+    """What parsers ask of a model's facts: its type, its tokenizer's response template, and what packing found: the
+    parsers that suit it, and the variables by which its template switches thinking."""
 
     @property
     def model_type(self) -> str: ...
@@ -82,7 +82,9 @@ def open_parser(names: ParserNames, model: Model) -> Parser | None:
     if not tool and not reasoning:
         return None
     switches = tuple(facts.thinking_switches) if reasoning == facts.reasoning_parser else ()
-    return _opened(ParserNames(tool or None, reasoning or None), facts.model_type, switches, _Key(model.vocabulary, facts))
+    return _opened(
+        ParserNames(tool or None, reasoning or None), facts.model_type, switches, _Key(model.vocabulary, facts)
+    )
 
 
 class _Key:

@@ -8,8 +8,8 @@ from renderlayer.bundle.pack.families import is_harmony, renderer_of, response_t
 from renderlayer.bundle.pack.limits import derive_max_model_len, text_config
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.bundle.pack.templates import processor_template, tokenizer_templates
-from renderlayer.bundle.pack.tokenizer import Reference
 from renderlayer.bundle.pack.thinking import thinking_switches
+from renderlayer.bundle.pack.tokenizer import Reference
 from renderlayer.bundle.templates import DEFAULT
 
 

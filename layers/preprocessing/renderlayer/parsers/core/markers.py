@@ -14,6 +14,7 @@ class Markers:
 
     def __init__(self, literals: Iterable[str]) -> None:
         self.literals = tuple(sorted(filter(None, set(literals)), key=len, reverse=True))
+        self.longest = max(map(len, self.literals), default=0)
         self.pattern = re.compile("|".join(map(re.escape, self.literals)) or r"(?!)")
         self._prefixes = {literal[:n] for literal in self.literals for n in range(1, len(literal))}
         self._longest = max(map(len, self._prefixes), default=0)

@@ -7,6 +7,7 @@ Special tokens that no format declares are bracketed, for the machines that drop
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Protocol
@@ -17,6 +18,7 @@ _FIRST = 0xD800
 _OPEN, _CLOSE = "\udffe", "\udfff"
 _MOST = 0xDF00 - _FIRST
 _ANY = re.compile("[\ud800-\udfff]")
+_DECLARED = re.compile("[\ud800-\udffd]")
 _BRACKETED = re.compile(f"{_OPEN}[^{_CLOSE}]*{_CLOSE}")
 
 
@@ -66,6 +68,14 @@ class SpecialTokenMap:
         if not replacement:
             return "".join([text for _, text in pieces])
         return "".join([self._marked(token_id, text) if token_id in replacement else text for token_id, text in pieces])
+
+    def spelled(self, text: str) -> str:
+        """The text in which declared tokens are spelled, too."""
+        return text if text.isascii() else _DECLARED.sub(self._spelled, text)
+
+    def in_json(self, text: str) -> str:
+        """The inside of a JSON string as it was spelled, with escapes for what tokens spell."""
+        return text if text.isascii() else _ANY.sub(lambda token: json.dumps(self._spelled(token))[1:-1], text)
 
     def plain(self, text: str) -> str:
         """The text as it was spelled."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
@@ -12,9 +12,10 @@ from renderlayer.parsers.core.emitter import Emitter, IdForm
 from renderlayer.parsers.core.events import CallStart
 from renderlayer.parsers.core.markers import Markers
 from renderlayer.parsers.core.phases import PhaseMachine
-from renderlayer.parsers.core.resumable import HOLD_LIMIT
+from renderlayer.parsers.core.resumable import HOLD_LIMIT, Resumable, bad_state
 from renderlayer.parsers.core.tokens import SpecialTokenMap
 
+_FEW = 48
 _BEGUN = re.compile("\\S+?\\s*+[{\\[<\ud800-\udfff]")
 """The opener of a call and what it goes on with, where no format says how it does."""
 
@@ -28,7 +29,9 @@ class ToolFormat:
 
     Attributes:
         openers: what begins a region of calls.
-        tokens: markers that count only as tokens, where the vocabulary has them.
+        written: the format as it reads calls that are spelled, where it looks for tokens; set by `spelled`.
+        tokens: markers that are looked for as tokens, where the vocabulary has them; in a call that began with one, and
+            for everything but calls, they count only so.
         token_based: the format works on tokens in the reference: undeclared special tokens are dropped, and the markup
             is removed even when no calls are wanted (wire.md 7.2, 7.3).
         native_when_forced: required and named choices are written in this format too, not as bare JSON (wire.md 7.2).
@@ -42,6 +45,7 @@ class ToolFormat:
     """
 
     openers: tuple[str, ...] = ()
+    written: ToolFormat | None = None
     tokens: tuple[str, ...] = ()
     token_based: bool = False
     native_when_forced: bool = False
@@ -71,7 +75,8 @@ class ToolFormat:
         for name in self.marker_fields:
             value = getattr(self, name)
             changes[name] = alphabet.literal(value) if isinstance(value, str) else tuple(map(alphabet.literal, value))
-        return replace(self, **changes)
+        found = replace(self, **changes)
+        return found if found == self else replace(found, written=self)
 
     def literals(self) -> list[str]:
         """Every marker of the format."""
@@ -91,19 +96,21 @@ class ToolMachine(PhaseMachine):
     """Base of the machines that take an answer without its reasoning apart into content and calls.
 
     Memory, besides the frame's: white space that may turn out to stand before a call, and whether other content has
-    come since the last call.
+    come since the last call, and what reads spelled calls.
     """
 
-    memory: ClassVar[tuple[str, ...]] = (*PhaseMachine.memory, "blank", "spoken")
-    phases: ClassVar[tuple[str, ...]] = ("content",)
+    memory: ClassVar[tuple[str, ...]] = (*PhaseMachine.memory, "blank", "spoken", "spelled")
+    phases: ClassVar[tuple[str, ...]] = ("content", "written")
 
     def __init__(self, form: ToolFormat, out: Emitter, alphabet: SpecialTokenMap) -> None:
         super().__init__()
         self.form = form
         self.out = out
         self.alphabet = alphabet
+        self.types: ToolTypes = {}
         self.blank = ""
         self.spoken = False
+        self.spelled = SpelledCalls(self._written_machine if form.written else None)
         self._queued = -1
 
     def feed(self, text: str, final: bool = False) -> None:
@@ -121,11 +128,61 @@ class ToolMachine(PhaseMachine):
     def content(self) -> bool:
         """Phase: text up to the next opener."""
         found = self.form.starts.find(self.text, self.position)
+        waits = self.spelled_before(found.start() if found else len(self.text))
+        if waits is not None:
+            return not waits
         if found:
             self.queue(found.start())
             self.phase = "opening"
             return True
-        self.queue(self.safe_end(self.form.starts))
+        self.queue(self.calm_end(self.form.starts))
+        return False
+
+    def calm_end(self, wanted: Markers) -> int:
+        """The end of the text, or where one of the markers may have begun, spelled or not."""
+        written = self.form.written
+        return min(self.safe_end(wanted), self.safe_end(written.starts)) if written else self.safe_end(wanted)
+
+    def spelled_before(self, end: int) -> bool | None:
+        """Go on with spelled calls where one begins before `end`: False; True: wait for more; None: there is none."""
+        written, search = self.form.written, self.position
+        while written and (opener := written.starts.pattern.search(self.text, search, end)):
+            calls = self._calls_at(opener.start())
+            if calls is False:
+                search = opener.end()
+                continue
+            self.queue(opener.start())
+            if calls:
+                self.flush()
+                machine = self.spelled.begin()
+                machine.blank, machine.spoken, self.blank = self.blank, self.spoken, ""
+                self.phase = "written"
+            return not calls
+        return None
+
+    def _calls_at(self, start: int) -> bool | None:
+        """Whether a spelled call begins at `start`; None: more text will tell."""
+        for room in (_FEW, HOLD_LIMIT):
+            stop = min(start + room, len(self.text))
+            whole = self.final or stop < len(self.text)
+            probe = self._written_machine(Emitter())
+            probe.feed(self.alphabet.spelled(self.text[start:stop]), whole)
+            events = probe.out.take()
+            if events and isinstance(events[0], CallStart):
+                return True
+            if events and not whole:
+                return False
+        return False if whole or room == stop - start else None
+
+    def _written_machine(self, out: Emitter | None = None) -> ToolMachine:
+        assert self.form.written is not None
+        return self.form.written.machine(self.out if out is None else out, self.alphabet, self.types)
+
+    def written(self) -> bool:
+        """Phase: behind the opener of a spelled call, from which on markers count as they are spelled."""
+        assert self.spelled.machine is not None
+        self.spelled.machine.feed(self.alphabet.spelled(self.text[self.position :]), self.final)
+        self.position = len(self.text)
         return False
 
     def opening(self) -> bool:
@@ -135,6 +192,8 @@ class ToolMachine(PhaseMachine):
     @property
     def in_call(self) -> bool:
         """Whether the text so far ends inside a call, or what may become one."""
+        if self.spelled.machine:
+            return self.spelled.machine.in_call
         return self.phase not in ("content", "first", "between", "loose")
 
     def called_in(self, text: str, whole: bool) -> bool | None:
@@ -179,7 +238,7 @@ class ToolMachine(PhaseMachine):
         """Begin a call at `position`; white space before it is no content."""
         self.flush()
         self.blank, self.spoken = "", False
-        self.out.start(name, call_id)
+        self.out.start(self.alphabet.plain(name), call_id and self.alphabet.plain(call_id))
 
     def end_call(self) -> None:
         """End a call; one without arguments has the empty object."""
@@ -235,3 +294,32 @@ class ContentBuffer:
         self._texts.clear()
         if text or final:
             self._tools.feed(text, final)
+
+
+class SpelledCalls(Resumable):
+    """The machine that reads an answer on from its first spelled call; empty before one has come.
+
+    Args:
+        make: makes that machine; None for a format that reads text anyway.
+    """
+
+    def __init__(self, make: Callable[[], ToolMachine] | None) -> None:
+        self._make = make
+        self.machine: ToolMachine | None = None
+
+    def begin(self) -> ToolMachine:
+        """From here on the markers count as they are spelled."""
+        assert self._make is not None
+        self.machine = self._make()
+        return self.machine
+
+    def dump(self) -> list[Any]:
+        return self.machine.dump() if self.machine else []
+
+    def load(self, value: Any) -> None:
+        if value == []:
+            self.machine = None
+        elif self._make is None:
+            raise bad_state()
+        else:
+            self.begin().load(value)

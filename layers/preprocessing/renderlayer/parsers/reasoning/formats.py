@@ -114,7 +114,9 @@ REASONING: dict[str, ReasoningFormat | MessageFormat] = {
     "olmo3": ReasoningFormat(ends=("<function_calls>",)),
     "identity": ReasoningFormat(opens=(), closes=(), starts=False, ended=True),
     "step3p5": replace(_QWEN3, switch=ALWAYS),
-    "granite_thinking_parser": ReasoningFormat(starts=False, token_based=True, trim=True, reopens=True, ended=True),
+    "granite_thinking_parser": ReasoningFormat(
+        starts=False, switch=ENABLE, token_based=True, trim=True, reopens=True, ended=True
+    ),
     "deepseek_v4": _DEEPSEEK_V4,
     "deepseek_v41": _DEEPSEEK_V4,
     "poolside_v1": _GLM,

@@ -39,7 +39,7 @@ class Reasoner(PhaseMachine):
         self._tools = tools
         self._rest = ContentBuffer(tools)
         self._readable = alphabet.declared if form.token_based else alphabet.plain
-        self._stops = form.stops if tools.form.token_based else form.spelled_stops
+        self._stops = form.spelled_stops
 
     def feed(self, text: str, final: bool = False) -> None:
         super().feed(text, final)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -18,6 +19,8 @@ from renderlayer.parsers.values.json_scan import quoted
 from renderlayer.parsers.values.schema import to_json
 
 _ITEM = "item"
+_NAME = re.compile(r"""[\s"']*+([^\s"']+)[\s"']*+""")
+_SAID = re.compile(r"\w")
 _NESTED_TYPES = "nifb"
 _DEEPEST = 256
 _NEW, _TEXT, _DONE = "?", '"', " "
@@ -51,17 +54,17 @@ class ElementCallsMachine(RegionMachine):
 
     Memory, besides the region's: the call's name, its parameter at hand, what is open ("{" or "[" for an element with
     elements inside, "?" for one whose content has not come, '"' for one with text, " " for one whose value is written),
-    and whether a comma is due before the next element.
+    whether a comma is due before the next element, and what was said between elements, which is told after the call.
     """
 
-    memory: ClassVar[tuple[str, ...]] = (*RegionMachine.memory, "name", "parameter", "open", "comma")
+    memory: ClassVar[tuple[str, ...]] = (*RegionMachine.memory, "name", "parameter", "open", "comma", "aside")
     phases: ClassVar[tuple[str, ...]] = (*RegionMachine.phases, "element")
 
     def __init__(self, form: ElementCalls, out: Emitter, alphabet: SpecialTokenMap, types: ToolTypes) -> None:
         super().__init__(form, out, alphabet)
         self.spec = form
         self.types = types
-        self.name = self.parameter = self.open = ""
+        self.name = self.parameter = self.open = self.aside = ""
         self.comma = False
 
     def load(self, value: object) -> None:
@@ -76,8 +79,8 @@ class ElementCallsMachine(RegionMachine):
             return Failed(closed.start())
         if end < 0:
             return None
-        name = self.text[position:end].strip(" \"'")
-        return Header(name, end + 1) if name else Failed(end)
+        name = _NAME.fullmatch(self.text, position, end)
+        return Header(name[1], end + 1) if name else Failed(end)
 
     def begin_call(self, header: Header) -> None:
         self.name = header.name
@@ -91,8 +94,8 @@ class ElementCallsMachine(RegionMachine):
         found = self.spec.tags.find(self.text, self.position)
         if not self._content(found.start() if found else self.safe_end(self.spec.tags), ended=bool(found)):
             return False
-        if not found:
-            return False
+        if not found or self.phase != "element":
+            return self.phase != "element"
         stop = min(len(self.text), found.end() + HOLD_LIMIT)
         end = self.text.find(">", found.end(), stop)
         if end < 0:
@@ -100,20 +103,34 @@ class ElementCallsMachine(RegionMachine):
                 return False
             end = stop - 1
         tag = self.readable(self.text[found.end() : end]).strip(" <")
+        written = self.text[self.position : end + 1]
         self.position = end + 1
         if tag.startswith("/"):
             self._close()
+        elif self.open[-1] in (_TEXT, _DONE) or len(self.open) >= _DEEPEST:
+            self._say_inside(written)
         else:
             self._open(tag.strip())
         return True
 
+    def _say_inside(self, text: str) -> None:
+        """Keep what is no element: in the string that is open, or for after the call, which too much of it ends."""
+        if self.open[-1] == _TEXT:
+            self.out.arguments(quoted(self.alphabet.plain(text)))
+            return
+        self.aside += text if self.aside else text.lstrip()
+        if len(self.aside) > HOLD_LIMIT:
+            self._end()
+            self.phase = "loose"
+
     def _content(self, end: int, ended: bool) -> bool:
         """Take the text before the next tag. False: it has to wait, because its type shows only at its end."""
         kind = self.open[-1]
+        text = self.text[self.position : end]
         if kind in _OPENED or kind == _DONE:
             self.position = end
+            self._say_inside(text)
             return True
-        text = self.text[self.position : end]
         if kind == _NEW:
             letters = self._letters()
             if letters and len(text) <= HOLD_LIMIT:
@@ -138,8 +155,6 @@ class ElementCallsMachine(RegionMachine):
         self.open = self.open[:-1] + _DONE
 
     def _open(self, tag: str) -> None:
-        if len(self.open) >= _DEEPEST:
-            return
         kind = self.open[-1]
         if kind == _NEW:
             kind = "[" if tag == _ITEM else "{"
@@ -169,6 +184,15 @@ class ElementCallsMachine(RegionMachine):
         if not self.open:
             self.name = ""
             self.phase = "between"
+            aside, self.aside = self.aside, ""
+            if _SAID.search(aside):
+                self.spoken = True
+                self.out.content(self.readable(aside))
+
+    def _end(self) -> None:
+        """End the call, with all that is still open in it."""
+        while self.open:
+            self._close()
 
     def finish(self) -> None:
         """Close what the end cuts off."""
@@ -178,5 +202,4 @@ class ElementCallsMachine(RegionMachine):
         if self.open[-1] == _NEW and self.held.strip():
             self._value(to_json(self.alphabet.plain(self.held), self._letters()))
         self.held = ""
-        while self.open:
-            self._close()
+        self._end()

@@ -35,9 +35,9 @@ class GemmaCalls(RegionFormat):
 
     Attributes:
         quote: the marker on both sides of a string.
-        json_words: what stands without quotes, and a whole string too, is JSON where it can be, whatever the schema;
-            otherwise words outside strings are read by the schema, without one as what they look like, and strings are
-            strings.
+        json_words: what stands without quotes is JSON where it can be, whatever the schema, and so is a whole string
+            that the schema does not call one; otherwise words outside strings are read by the schema, without one as
+            what they look like, and strings are strings.
     """
 
     quote: str
@@ -164,7 +164,8 @@ class GemmaCallsMachine(RegionMachine):
         self.plain_quote = text[position] if text[position] in _PLAIN_QUOTES else ""
         if self.plain_quote or self.spec.quotes.at(text, position):
             self.position += 1 if self.plain_quote else len(self.spec.quote)
-            self.phase = "whole" if self.spec.json_words and not self.plain_quote else "string"
+            whole = self.spec.json_words and not self.plain_quote and self._declared() != "s"
+            self.phase = "whole" if whole else "string"
             return True
         if self.spec.quotes.may_begin(text, position) and not self.final:
             return False
@@ -193,8 +194,12 @@ class GemmaCallsMachine(RegionMachine):
     def _letters(self) -> str:
         if self.spec.json_words:
             return ANY_JSON
-        declared = self.types.get(self.name, {}).get(self.last_key) if len(self.stack) == 1 else None
+        declared = self._declared()
         return _UNTYPED if declared is None else "" if declared == "s" else declared
+
+    def _declared(self) -> str | None:
+        """What the schema says of the value at hand; None: nothing."""
+        return self.types.get(self.name, {}).get(self.last_key) if len(self.stack) == 1 else None
 
     def whole(self) -> bool:
         """Phase: in a string that may be JSON, which shows when all of it is there."""
@@ -214,7 +219,7 @@ class GemmaCallsMachine(RegionMachine):
         closed, end = self._string_end()
         if end > self.position or closed:
             inside = spelled(self.text[self.position : end], False) if self.plain_quote else quoted(self._spelled(end))
-            self._write(("" if self.opened else '"') + self.alphabet.plain(inside))
+            self._write(("" if self.opened else '"') + self.alphabet.in_json(inside))
             self.opened = True
         self.position = end
         if not closed:

@@ -66,6 +66,11 @@ class RegionFormat(ToolFormat):
         return Markers([*self.closers, *self.call_closers])
 
     @cached_property
+    def borders(self) -> Markers:
+        """What begins or ends a region or a call."""
+        return Markers([*self.starts.literals, *self.ends.literals])
+
+    @cached_property
     def edges(self) -> Markers:
         """What begins or ends a region, or begins a call."""
         return Markers([*self.closers, *self.openers, self.call_opener])
@@ -78,7 +83,7 @@ class RegionMachine(ToolMachine):
     """
 
     memory: ClassVar[tuple[str, ...]] = (*ToolMachine.memory, "inside", "sure")
-    phases: ClassVar[tuple[str, ...]] = ("content", "first", "opening", "between", "loose")
+    phases: ClassVar[tuple[str, ...]] = ("content", "first", "opening", "between", "loose", "written")
     bare_start: ClassVar[re.Pattern[str]] = _NOTHING
     """What a region without an opener begins with."""
     call_start: ClassVar[re.Pattern[str]] = _NOTHING
@@ -106,8 +111,11 @@ class RegionMachine(ToolMachine):
     def content(self) -> bool:
         """Phase: text up to the next opener, or to where a call may stand without."""
         found = self.region.notices.find(self.text, self.position)
+        waits = self.spelled_before(found.start() if found else len(self.text))
+        if waits is not None:
+            return not waits
         if not found:
-            self.queue(self.safe_end(self.region.notices))
+            self.queue(self.calm_end(self.region.notices))
             return False
         again = found.group() in self.region.restarts
         self.queue(found.end() if again else found.start())
@@ -179,10 +187,8 @@ class RegionMachine(ToolMachine):
 
     def between(self) -> bool:
         """Phase: after a call. White space waits for what follows it, to which it belongs if that is text."""
-        text, match = self.text, _BETWEEN.match(self.text, self.position)
-        if match:
-            self.position += len(match.group().rstrip())
-        position = match.end() if match else self.position
+        text, position = self.text, self._gap_end()
+        self.position += len(text[self.position : position].rstrip())
         self.position = max(self.position, position - HOLD_LIMIT)
         ended = self.region.ends.at(text, position)
         if ended:
@@ -198,6 +204,13 @@ class RegionMachine(ToolMachine):
         again = self.region.starts.at(text, position) or self.call_start.match(text, position)
         self.phase = "opening" if again else "loose" if self.region.closers else "content"
         return True
+
+    def _gap_end(self) -> int:
+        """Where what separates calls ends, at the latest where a marker stands or may have begun."""
+        match = _BETWEEN.match(self.text, self.position)
+        end = match.end() if match else self.position
+        edge = self.region.borders.pattern.search(self.text, self.position, end + self.region.borders.longest)
+        return min(end, edge.start() if edge else self.safe_end(self.region.borders))
 
     def loose(self) -> bool:
         """Phase: inside a region, at something that is no call: it is text up to the next opener or closer."""

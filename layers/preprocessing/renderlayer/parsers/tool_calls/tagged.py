@@ -46,6 +46,7 @@ class TaggedMachine(ValueMachine):
         "body",
         "nested",
         "between",
+        "written",
     )
 
     def __init__(self, form: Tagged, out: Emitter, alphabet: SpecialTokenMap, types: ToolTypes) -> None:
@@ -163,7 +164,7 @@ class TaggedMachine(ValueMachine):
             return False
         tag = self.text[self.position : found.start()]
         self.position = found.end()
-        self.writer.key = _attribute(tag)
+        self.writer.key = self.alphabet.plain(_attribute(tag))
         self.letters = self._types_of(tag)
         self.phase = "lead"
         return True
