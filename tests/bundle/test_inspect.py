@@ -85,13 +85,17 @@ def test_media_that_are_not_rendered(
     make_folder: MakeFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Packed with a warning, shown by name, and with --strict refused before a bundle takes its place."""
-    config = {"architectures": ["Ovis2_5"], "model_type": "ovis2_5"}
+    config = {"architectures": ["OpenPanguVLForConditionalGeneration"], "model_type": "openpangu_vl"}
     folder = str(make_folder(kind="nfc_byte_level", files={"config.json": config}))
     out = tmp_path / "out"
     assert main(["pack", folder, "-o", str(out), "--strict"]) == 2
-    assert "image is refused: media of Ovis2_5 are not rendered here" in capsys.readouterr().err
+    assert (
+        "image is refused: media of OpenPanguVLForConditionalGeneration are not rendered here"
+        in capsys.readouterr().err
+    )
     assert not out.exists()
     assert main(["pack", folder, "-o", str(out)]) == 0
     told = capsys.readouterr()
     assert told.err.count("warning: ") == 2
-    assert "\nmedia\n  image  refused: media of Ovis2_5 are not rendered here\n  video  refused" in told.out
+    refused = "refused: media of OpenPanguVLForConditionalGeneration are not rendered here"
+    assert f"\nmedia\n  image  {refused}\n  video  refused" in told.out

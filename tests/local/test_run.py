@@ -101,12 +101,12 @@ def test_the_demo_answers_and_a_signal_ends_all_of_it(weighted_model: Path, tmp_
 
 
 def test_media_that_are_not_rendered_are_told(tmp_path: Path) -> None:
-    config = {"architectures": ["Ovis2_5"], "model_type": "ovis2_5"}
+    config = {"architectures": ["OpenPanguVLForConditionalGeneration"], "model_type": "openpangu_vl"}
     folder = make_model_folder(tmp_path / "media", config=config)
     (folder / "model.safetensors").touch()
     with demonstration(folder, [free_port(), free_port()], tmp_path) as demo:
         seen = read_until("starting the gateway", demo)
-        assert "warning: image is refused: media of Ovis2_5 are not rendered here" in seen
+        assert "warning: image is refused: media of OpenPanguVLForConditionalGeneration are not rendered here" in seen
         demo.send_signal(signal.SIGINT)
         demo.wait(60)
 

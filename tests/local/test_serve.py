@@ -115,11 +115,11 @@ def test_a_server_does_not_wait_for_the_body_of_a_caller_without_a_key(server: A
 
 @pytest.mark.parametrize("command", COMMANDS, ids=["gateway", "server"])
 def test_media_that_are_not_rendered_are_told_at_the_start(command: list[str], tmp_path: Path) -> None:
-    config = {"architectures": ["Ovis2_5"], "model_type": "ovis2_5"}
+    config = {"architectures": ["OpenPanguVLForConditionalGeneration"], "model_type": "openpangu_vl"}
     folder = make_model_folder(tmp_path / "media", config=config)
     with running(command, str(folder)) as started:
         told = [line for line in started.output if line.startswith("warning: ")]
-        assert "warning: image is refused: media of Ovis2_5 are not rendered here\n" in told
+        assert "warning: image is refused: media of OpenPanguVLForConditionalGeneration are not rendered here\n" in told
         assert len(told) == 2
         assert started.stop(signal.SIGTERM) == 0
 
