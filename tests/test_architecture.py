@@ -30,6 +30,7 @@ ROOMS = (
     "render",
     "derender",
     "roundtrip",
+    "library",
     "pipeline",
     "batch",
     "http",
@@ -95,6 +96,7 @@ def test_imports_run_in_no_circle() -> None:
     """Imports inside functions count, too."""
     names = {path: ".".join(("renderlayer", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in MODULES}
     names = {path: name.removesuffix(".__init__") for path, name in names.items()}
+    names = {path: name for path, name in names.items() if name != "renderlayer"}  # the public face, above all rooms
     known = set(names.values())
     graph = {
         name: {target for target in imported_modules(path, known) if target != name} for path, name in names.items()

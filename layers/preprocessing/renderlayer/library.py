@@ -1,0 +1,253 @@
+"""The public face of the package: `renderlayer.load(model)`, and what a loaded model does.
+
+Requests are what clients send (dictionaries in OpenAI's form), or the models of `renderlayer.wire`. Answers are
+dictionaries in the wire's form (docs/wire.md); nothing here does input or output apart from reading the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, TypedDict, TypeVar, cast
+
+from pydantic import BaseModel
+
+from renderlayer.derender import derender_chat, derender_completion, stream_chat, stream_completion
+from renderlayer.render.chat import render_chat
+from renderlayer.render.completion import render_completion
+from renderlayer.render.tokenize import detokenize_request, tokenize_request
+from renderlayer.served_model import ServedModel
+from renderlayer.settings import Settings
+from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.common.base import parse
+from renderlayer.wire.completion import CompletionRequest
+from renderlayer.wire.tokenize import DetokenizeRequest, TokenizeChatRequest, TokenizeCompletionRequest
+
+Request = Mapping[str, Any] | BaseModel
+Wire = TypeVar("Wire", bound=BaseModel)
+
+
+class GenerateRequest(TypedDict):
+    """What an engine takes at `/inference/v1/generate` (docs/wire.md 2.1); all keys are there."""
+
+    request_id: str
+    token_ids: list[int]
+    token_offsets: list[tuple[int, int]] | None
+    features: dict[str, Any] | None
+    content_parts: None
+    sampling_params: dict[str, Any]
+    model: str | None
+    reasoning_ended: bool | None
+    reasoning_parser_kwargs: dict[str, Any] | None
+    return_token_ids: bool | None
+    output_mode: str
+    parse_context: dict[str, Any] | None
+    stream: bool
+    stream_options: dict[str, Any] | None
+    cache_salt: str | None
+    priority: int
+    kv_transfer_params: dict[str, Any] | None
+    ec_transfer_params: dict[str, Any] | None
+
+
+class ChatCompletion(TypedDict):
+    """A whole answer of `/v1/chat/completions` (docs/wire.md 6.5), with the keys that every answer has."""
+
+    id: str
+    object: str
+    created: int
+    model: str
+    choices: list[dict[str, Any]]
+    usage: dict[str, Any]
+
+
+class Completion(TypedDict):
+    """A whole answer of `/v1/completions` (docs/wire.md 6.8), with the keys that every answer has."""
+
+    id: str
+    object: str
+    created: int
+    model: str
+    choices: list[dict[str, Any]]
+    usage: dict[str, Any]
+
+
+class Chunk(TypedDict):
+    """One event of a streamed answer (docs/wire.md 6.6), with the keys that every event has."""
+
+    id: str
+    object: str
+    created: int
+    model: str
+    choices: list[dict[str, Any]]
+
+
+class LoadedModel:
+    """A model, ready to render and to derender. Safe to share between threads.
+
+    Every method raises a `renderlayer.errors.RenderLayerError` for what cannot be understood; its `status` is the HTTP
+    status of the same fault, and `param` the field.
+
+    Attributes:
+        served: the model with its settings, for the functions of the rooms below.
+    """
+
+    def __init__(self, served: ServedModel) -> None:
+        self.served = served
+
+    def __repr__(self) -> str:
+        return f"LoadedModel({self.served.names[0]!r})"
+
+    @property
+    def max_model_len(self) -> int:
+        """Context length in tokens."""
+        return self.served.max_model_len
+
+    def render_chat(self, request: Request) -> GenerateRequest:
+        """Turn a chat request into what an engine generates from.
+
+        Example:
+            >>> rendered = model.render_chat({"messages": [{"role": "user", "content": "Hello"}]})
+            >>> "Hello" in model.detokenize(rendered["token_ids"])
+            True
+        """
+        return cast(GenerateRequest, render_chat(_read(ChatCompletionRequest, request), self.served))
+
+    def render_completion(self, request: Request) -> list[GenerateRequest]:
+        """Turn a completion request into what an engine generates from, one object a prompt, in order.
+
+        Example:
+            >>> rendered = model.render_completion({"prompt": ["Once", "Twice upon"]})
+            >>> [model.detokenize(one["token_ids"]) for one in rendered]
+            ['Once', 'Twice upon']
+        """
+        rendered = render_completion(_read(CompletionRequest, request), self.served)
+        return cast(list[GenerateRequest], rendered)
+
+    def derender_chat(
+        self,
+        response: Mapping[str, Any],
+        request: Request | None = None,
+        prompt_token_ids: Sequence[int] | None = None,
+    ) -> ChatCompletion:
+        """Turn an engine's whole answer into a chat completion.
+
+        Args:
+            response: what `/inference/v1/generate` answered.
+            request: the chat request; needed where the model has parsers.
+            prompt_token_ids: what it was rendered to; parsers read it to tell whether the answer begins in reasoning.
+
+        Example:
+            >>> answer = model.derender_chat(generated, request, rendered["token_ids"])
+            >>> answer["choices"][0]["message"]["content"]
+            'Hello there'
+        """
+        body = {"generate_response": response, **_context("chat_request", request, prompt_token_ids)}
+        return cast(ChatCompletion, derender_chat(body, self.served))
+
+    def derender_completion(
+        self,
+        responses: Sequence[Mapping[str, Any]],
+        request: Request | None = None,
+        prompt_token_ids: Sequence[Sequence[int] | None] | None = None,
+    ) -> Completion:
+        """Turn an engine's whole answers, one a prompt, into a text completion.
+
+        Example:
+            >>> answer = model.derender_completion([generated], {"prompt": "Hello"})
+            >>> answer["choices"][0]["text"]
+            'Hello there'
+        """
+        body = {"generate_responses": list(responses), **_context("completion_request", request, prompt_token_ids)}
+        return cast(Completion, derender_completion(body, self.served))
+
+    def stream_chat(
+        self,
+        events: Iterable[Mapping[str, Any]],
+        request: Request | None = None,
+        prompt_token_ids: Sequence[int] | None = None,
+    ) -> Iterator[Chunk]:
+        """Turn the events of an engine's stream into chat completion chunks, as they come.
+
+        Args:
+            events: the decoded `data` of the events of `/inference/v1/generate`, without `[DONE]`.
+            request, prompt_token_ids: as for `derender_chat`.
+
+        Yields:
+            Chunks; an event that reports an error is handed on as it is, and ends the stream.
+
+        Example:
+            >>> chunks = model.stream_chat(events, request, rendered["token_ids"])
+            >>> "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks)
+            'Hello there'
+        """
+        preamble = _context("chat_request", request, prompt_token_ids)
+        return cast(Iterator[Chunk], stream_chat(chain([preamble], events), self.served))
+
+    def stream_completion(
+        self,
+        events: Iterable[Mapping[str, Any]],
+        request: Request | None = None,
+        prompt_token_ids: Sequence[int] | None = None,
+    ) -> Iterator[Chunk]:
+        """The same for text completions."""
+        preamble = _context("completion_request", request, prompt_token_ids)
+        return cast(Iterator[Chunk], stream_completion(chain([preamble], events), self.served))
+
+    def tokenize(self, prompt: str | Sequence[Mapping[str, Any]], **options: Any) -> list[int]:
+        """Token ids of a text, or of a conversation in the model's template.
+
+        Args:
+            prompt: a text, or chat messages.
+            options: fields of `/tokenize` (docs/wire.md 1.9), such as `add_special_tokens` or `tools`.
+
+        Example:
+            >>> model.detokenize(model.tokenize("Hello there"))
+            'Hello there'
+        """
+        request: TokenizeChatRequest | TokenizeCompletionRequest
+        if isinstance(prompt, str):
+            request = parse(TokenizeCompletionRequest, {"prompt": prompt, **options})
+        else:
+            request = parse(TokenizeChatRequest, {"messages": list(prompt), **options})
+        token_ids: list[int] = tokenize_request(request, self.served)["tokens"]
+        return token_ids
+
+    def detokenize(self, token_ids: Sequence[int]) -> str:
+        """The text of token ids, special tokens included; ids outside the vocabulary are nothing.
+
+        Example:
+            >>> model.detokenize(model.tokenize("Hello"))
+            'Hello'
+        """
+        text: str = detokenize_request(parse(DetokenizeRequest, {"tokens": list(token_ids)}), self.served)["prompt"]
+        return text
+
+
+def load(model: str, **settings: Any) -> LoadedModel:
+    """Load a model: a folder that `renderlayer pack` made, a folder of a model, or a name on the Hugging Face Hub.
+
+    Args:
+        model: the folder or the name; what is not packed yet is packed once into a cache.
+        settings: fields of `renderlayer.settings.Settings` (docs/settings.md), such as `tool_call_parser="auto"` with
+            `enable_auto_tool_choice=True`.
+
+    Raises:
+        ConfigurationError: there is no such model, or the settings contradict it.
+
+    Example:
+        >>> import renderlayer
+        >>> model = renderlayer.load("qwen3-8b")
+    """
+    return LoadedModel(ServedModel.open(Settings(model=model, **settings)))
+
+
+def _read(kind: type[Wire], request: Request) -> Wire:
+    return request if isinstance(request, kind) else parse(kind, request)
+
+
+def _context(name: str, request: Request | None, prompt_token_ids: Sequence[Any] | None) -> dict[str, Any]:
+    """The fields of a derender call that come from the request; absent ones are left out."""
+    dumped = request.model_dump(mode="json", exclude_unset=True) if isinstance(request, BaseModel) else request
+    fields = {name: dumped, "prompt_token_ids": None if prompt_token_ids is None else list(prompt_token_ids)}
+    return {key: value for key, value in fields.items() if value is not None}
