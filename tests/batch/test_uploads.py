@@ -12,12 +12,12 @@ import httpx
 import openai
 import pytest
 
-from renderlayer.batch import uploads
+from renderlayer.batch.api import uploads
 from renderlayer.batch.api.files import Files
+from renderlayer.batch.api.uploads import Uploads
 from renderlayer.batch.steps.assembly import LEAST
 from renderlayer.batch.storage import keys
 from renderlayer.batch.storage.store import Bucket
-from renderlayer.batch.uploads import Uploads
 from renderlayer.errors import BadRequest, InvalidRequest, NotFound, Unavailable
 from tests.batch.conftest import Deployed
 from tests.batch.test_client import create, request

@@ -19,8 +19,8 @@ from starlette.responses import RedirectResponse, Response
 
 from renderlayer.batch.api.files import BATCH, OUTPUT, Files
 from renderlayer.batch.api.service import BatchService
+from renderlayer.batch.api.uploads import Uploads
 from renderlayer.batch.storage.store import Bucket
-from renderlayer.batch.uploads import Uploads
 from renderlayer.deadline import seconds_left
 from renderlayer.errors import InvalidRequest, NotImplementedHere
 from renderlayer.http.application import Application

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from renderlayer.derender.chat_calls import CallTeller, whole_call
+from renderlayer.derender.core.chat_calls import CallTeller, whole_call
 from renderlayer.derender.core.options import Options
 from renderlayer.parsers.core.events import Answer, Call, Content, Event, Reasoning
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from renderlayer.derender.chat_calls import CallTeller
+from renderlayer.derender.core.chat_calls import CallTeller
 from renderlayer.derender.core.logprobs import TokenTexts, chat_logprobs, completion_logprobs, context_after
 from renderlayer.derender.core.message import delta, finish_reason
 from renderlayer.derender.core.options import Options

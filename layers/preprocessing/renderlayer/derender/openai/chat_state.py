@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from renderlayer.derender.chat_calls import CallTeller
 from renderlayer.derender.core import checks
+from renderlayer.derender.core.chat_calls import CallTeller
 from renderlayer.derender.core.detokenize import Detokenizer, continued
 from renderlayer.derender.core.logprobs import TokenTexts
 from renderlayer.derender.core.options import NO_REQUEST

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from renderlayer.derender.chat_calls import CallTeller
 from renderlayer.derender.core import checks
+from renderlayer.derender.core.chat_calls import CallTeller
 from renderlayer.derender.core.detokenize import Detokenizer
 from renderlayer.derender.core.logprobs import TokenTexts
 from renderlayer.derender.core.options import NO_REQUEST, Options, completion_options
