@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from tests.reference.comparing import difference
+from tests.reference.comparing import Answer, difference
 from tests.reference.exchanges import Client, Exchange
 from tests.reference.reducing import smaller
 
@@ -31,9 +31,19 @@ def other_fault(exchange: Exchange, reference: Client, ours: Client) -> bool:
         return False
     for body in islice(smaller(exchange.body), PARTS):
         less = Exchange(exchange.path, body)
-        if difference(want, less.answer(ours)) is None or difference(less.answer(reference), got) is None:
+        theirs, mine = less.answer(reference), less.answer(ours)
+        if difference(want, mine) is None or difference(theirs, got) is None:
+            return True
+        if _kind(want) != _kind(got) and (_kind(want) == _kind(mine) or _kind(theirs) == _kind(got)):
             return True
     return False
+
+
+def _kind(answer: Answer) -> Json:
+    """Status and type of a refusal; of another answer, the status."""
+    status, body = answer
+    error = body.get("error") if isinstance(body, dict) else None
+    return status, error.get("type") if isinstance(error, dict) else None
 
 
 def forgiven(exchange: Exchange, reference: Client, ours: Client) -> bool:

@@ -64,6 +64,26 @@ def difference(want: Answer, got: Answer) -> str | None:
     return _error(body, ours) if status >= 400 else _value(body, ours, "")
 
 
+def with_one_bos(want: Answer, got: Answer) -> Answer:
+    """The reference's answer to a Responses request without its second BOS, where ours has one (wire.md 9.15)."""
+    (status, body), (our_status, ours) = want, got
+    if not status == our_status == 200 or body["token_ids"][:1] != body["token_ids"][1:2]:
+        return want
+    if ours["token_ids"][:1] == ours["token_ids"][1:2]:
+        return want
+    once = {**body, "token_ids": body["token_ids"][1:]}
+    ours_most, most = (answer["sampling_params"].get("max_tokens") for answer in (ours, body))
+    if most is not None and ours_most == most + 1:
+        once["sampling_params"] = {**body["sampling_params"], "max_tokens": ours_most}
+    if once["features"]:
+        shifted = {
+            modality: [{**place, "offset": place["offset"] - 1} for place in places]
+            for modality, places in once["features"]["mm_placeholders"].items()
+        }
+        once["features"] = {**once["features"], "mm_placeholders": shifted}
+    return status, once
+
+
 def short(value: Json, most: int = 140) -> str:
     """A value on one line: of an error, what matters."""
     if isinstance(value, dict) and isinstance(value.get("error"), dict):

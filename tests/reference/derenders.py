@@ -39,7 +39,12 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         ' <|constrain|>json<|message|>{"a": [1, "é"]}<|call|>',
         "<|channel|>final<|message|>naïve 東京 👩‍👩‍👧",
     ),
-    "mistral": ('[TOOL_CALLS]get_weather[ARGS]{"city": "Paris"}', '[TOOL_CALLS]f[ARGS]{"s": "é"}'),
+    "mistral": (
+        '[TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Paris"}}]',
+        'Sure.[TOOL_CALLS][{"name": "f", "arguments": {"s": "é"}}, {"name": "f", "arguments": {"a": 1.5}}]',
+        '[TOOL_CALLS]get_weather[ARGS]{"city": "Paris"}',
+        '[TOOL_CALLS]f[ARGS]{"s": "é"}',
+    ),
 }
 CITY = {"type": "object", "properties": {"city": {"type": "string"}, "a": {"type": "number"}}}
 

@@ -8,9 +8,10 @@ import urllib.parse
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.reference.comparing import Answer, difference, gathered, short
+from tests.reference.comparing import Answer, difference, gathered, short, with_one_bos
 
 PATIENCE = 120
+RESPONSES = "/v1/responses/render"
 
 
 class Raw(str):
@@ -76,7 +77,8 @@ class Exchange:
 
     def difference(self, reference: Client, ours: Client) -> str | None:
         """The first difference between the answers of two servers."""
-        return difference(self.answer(reference), self.answer(ours))
+        want, got = self.answer(reference), self.answer(ours)
+        return difference(with_one_bos(want, got) if self.path == RESPONSES else want, got)
 
     def shown(self) -> str:
         """One line of JSON."""

@@ -91,7 +91,8 @@ def _assistant(item: Item) -> Message:
     content = item.get("content")
     if not isinstance(content, list) or not content:
         return dict(item)
-    if any(isinstance(part, dict) and "type" not in part and "text" not in part for part in content):
+    first = content[0]
+    if isinstance(first, dict) and "type" not in first and "text" not in first:
         return dict(item)  # to be refused as in any other turn
     texts = [{"type": "text", "text": _text(part)} for part in content]
     return {"role": "assistant", "content": texts[0]["text"] if len(texts) == 1 else texts}
