@@ -46,6 +46,10 @@ class _Gateway(HTTPGateway):
         return super().scope
 
 
+SOURCES: list[type[Source]] = [_Gateway]
+"""Readers of events, asked in order before Mangum's own; a new source of events is a class here."""
+
+
 class LambdaHandler(Mangum):
     """A handler `(event, context) -> result` over an ASGI application: Mangum's events and results, our way between.
 
@@ -64,7 +68,7 @@ class LambdaHandler(Mangum):
         self._advice = f"At {settings.stream_url} it has more." if settings.stream_url else ""
         bodies = BodyLimitMiddleware(app, settings.max_body_bytes, self._response_limit)
         super().__init__(
-            AccessLogMiddleware(ServerErrorMiddleware(bodies), service), lifespan="off", custom_handlers=[_Gateway]
+            AccessLogMiddleware(ServerErrorMiddleware(bodies), service), lifespan="off", custom_handlers=SOURCES
         )
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
