@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.http.aws.lambda_handler import function
+from renderlayer.http.aws.function import function
 
 _answer = function("complete")
 

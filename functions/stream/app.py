@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from renderlayer.http.aws.lambda_handler import function
+from renderlayer.http.aws.function import function
 
 handler = function("complete")

@@ -20,6 +20,7 @@ from infra.generate.engine import Engine, Run
 from infra.generate.options import Options
 from infra.generate.sampling import SamplingParams
 from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
+from renderlayer.http.api import as_starlettes
 from renderlayer.http.body import EVENT_STREAM, decoded, json_response, read_body, require_json
 from renderlayer.http.middleware.server_errors import described
 from renderlayer.render.sampling import max_output_tokens
@@ -49,7 +50,7 @@ def add_routes(app: FastAPI, engine: Engine, options: Options) -> None:
         if body.stream:
             return StreamingResponse(events(engine, body, params, request_id, answer), media_type=EVENT_STREAM)
         run = await run_in_threadpool(engine.open, request_id, body, params)
-        return json_response(dumped(await whole(run, answer, request)))
+        return as_starlettes(json_response(dumped(await whole(run, answer, request))))
 
     async def abort_requests(request: Request) -> Response:
         engine.abort(await aborted_ids(request))

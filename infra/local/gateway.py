@@ -14,8 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from infra.local.collecting import Collecting
 from infra.local.events import Context, answer, http_event
@@ -87,7 +86,7 @@ class Gateway:
             response = await self._called(handler, event, context)
             await response(scope, receive, send)
 
-    async def _called(self, handler: Handler, event: dict[str, Any], context: Context) -> Response:
+    async def _called(self, handler: Handler, event: dict[str, Any], context: Context) -> ASGIApp:
         try:
             return answer(await asyncio.get_running_loop().run_in_executor(self._pool, handler, event, context))
         except Exception:

@@ -24,6 +24,7 @@ from renderlayer.http.faults import FORESEEN, answer_to
 from renderlayer.http.openapi import description
 from renderlayer.http.page.docs import DOCS, offline_docs
 from renderlayer.http.paths import FRONT_DOOR, route_path
+from renderlayer.http.response import Response as Answer
 from renderlayer.settings import PREFIX, Settings
 
 TITLE = "renderlayer"
@@ -77,7 +78,7 @@ class Api(FastAPI):
             )
         else:
             told = NotFound(f"There is no {scope['method']} {path} here.")
-        response = answer_to(told, path)
+        response = as_starlettes(answer_to(told, path))
         response.headers.update(getattr(error, "headers", None) or {})
         return response
 
@@ -103,16 +104,21 @@ async def _elsewhere(request: Request) -> Response:
     raise AssertionError(request.url.path)
 
 
+def as_starlettes(response: Answer) -> Response:
+    """A response of ours as FastAPI takes it from endpoints and handlers."""
+    return Response(response.body, response.status_code, response.headers)
+
+
 async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, FORESEEN)
-    return answer_to(error, request.url.path)
+    return as_starlettes(answer_to(error, request.url.path))
 
 
 async def _on_disconnect(request: Request, error: Exception) -> Response:
-    return NoAnswer()
+    return as_starlettes(NoAnswer())
 
 
 async def _on_crash(request: Request, error: Exception) -> Response:
     """What nobody foresaw: the type is logged, the message is not, since it may quote a prompt."""
     logger.error("unexpected %s on %s", type(error).__name__, request.url.path)
-    return error_response(RenderLayerError("The server had an error while processing your request."))
+    return as_starlettes(error_response(RenderLayerError("The server had an error while processing your request.")))

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.types import Receive, Scope
 
 from renderlayer.errors import LoneSurrogate
 from renderlayer.http.application import Application, Endpoint
@@ -23,6 +22,7 @@ from renderlayer.http.body import (
 from renderlayer.http.execution.counts import count_tokens
 from renderlayer.http.execution.stages import timed
 from renderlayer.http.execution.threads import run_blocking
+from renderlayer.http.response import Response
 from renderlayer.http.routes import ROUTES, Route
 from renderlayer.http.splice import spliced
 from renderlayer.served_model import ServedModel
@@ -80,14 +80,14 @@ def _open_engine(settings: Settings) -> Engine:
 
 
 def _endpoint(route: Route, server: ServedModel) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        if route.stream is not None and media_type(request.scope) == EVENT_STREAM:
+    async def endpoint(scope: Scope, receive: Receive) -> Response:
+        if route.stream is not None and media_type(scope) == EVENT_STREAM:
             from renderlayer.http.streams import derendered_stream
 
-            return await derendered_stream(request, route.stream, server, route.named_events)
-        require_json(request.scope)
-        body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
-        header_id = header(request.scope, b"x-request-id")
+            return await derendered_stream(scope, receive, route.stream, server, route.named_events)
+        require_json(scope)
+        body = await read_body(scope, receive, server.settings.max_body_bytes)
+        header_id = header(scope, b"x-request-id")
 
         def content() -> bytes:
             value = decoded(body)
@@ -99,7 +99,7 @@ def _endpoint(route: Route, server: ServedModel) -> Endpoint:
         def answered(value: Any) -> bytes:
             with timed(route.part):
                 answer = route.work(value, server, header_id)
-            count_tokens(request.scope, answer)
+            count_tokens(scope, answer)
             above = server.settings.reference_request_above
             if not route.fast_json:
                 return dumped(answer)
@@ -119,6 +119,6 @@ def _endpoint(route: Route, server: ServedModel) -> Endpoint:
                 response.headers[HEADER] = header_value(found)
             return response
 
-        return await run_blocking(request.scope, work)
+        return await run_blocking(scope, work)
 
     return endpoint

@@ -6,21 +6,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
 from renderlayer.http.faults import FORESEEN, answer_to
 from renderlayer.http.middleware.auth import EchoRequestId, Keys, RequireKey
 from renderlayer.http.paths import route_path
+from renderlayer.http.response import Response
 from renderlayer.memory import until_answered
 from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
     from renderlayer.http.api import Api, Extend
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Scope, Receive], Awaitable[Response]]
 
 
 class Application:
@@ -93,7 +92,7 @@ class Application:
             return
         with until_answered():
             try:
-                response = await endpoint(Request(scope, receive, send))
+                response = await endpoint(scope, receive)
             except FORESEEN as error:
                 response = answer_to(error, scope["path"])
             except Disconnected:

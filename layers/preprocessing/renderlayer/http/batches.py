@@ -23,6 +23,7 @@ from renderlayer.batch.api.uploads import Uploads
 from renderlayer.batch.storage.store import Bucket
 from renderlayer.deadline import seconds_left
 from renderlayer.errors import InvalidRequest, NotImplementedHere
+from renderlayer.http.api import as_starlettes
 from renderlayer.http.application import Application
 from renderlayer.http.aws.lambda_handler import ENVELOPE, LambdaHandler
 from renderlayer.http.body import decoded, error_response, read_body
@@ -158,14 +159,14 @@ async def _file_of(form: FormData, field: str) -> tuple[str, bytes]:
 async def _on_form(request: Request, error: Exception) -> Response:
     """A form that cannot be read."""
     assert isinstance(error, HTTPException)
-    return error_response(InvalidRequest(error.detail))
+    return as_starlettes(error_response(InvalidRequest(error.detail)))
 
 
 async def _on_query(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     fault = error.errors()[0]
     name = str(fault["loc"][-1])
-    return error_response(InvalidRequest(f"{name}: {fault['msg']}", name))
+    return as_starlettes(error_response(InvalidRequest(f"{name}: {fault['msg']}", name)))
 
 
 def _page(rows: Iterator[Json], limit: int) -> Json:

@@ -8,11 +8,11 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from renderlayer.errors import BadRequest, PayloadTooLarge, RenderLayerError, RequestTimeout, ValidationFailed
 from renderlayer.http.execution.disconnect import Disconnected
+from renderlayer.http.response import Response
 from renderlayer.wire.common.base import malformed
 from renderlayer.wire.common.json_text import dumped_lenient, read
 
@@ -94,7 +94,7 @@ class Incoming:
         response.headers["connection"] = "close"
         linger = self._more and self._patience and header(self._scope, b"expect") is None
         await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
-        await send({"type": "http.response.body", "body": bytes(response.body), "more_body": bool(linger)})
+        await send({"type": "http.response.body", "body": response.body, "more_body": bool(linger)})
         if linger:
             with suppress(RequestTimeout, Disconnected):
                 while self._more and self._size < self._limit * DRAINED:
@@ -171,5 +171,5 @@ def error_response(error: RenderLayerError, in_anthropics_form: bool = False) ->
     response = json_response(dumped_lenient(body), error.status)
     retry_after = getattr(error, "retry_after", None)
     if retry_after is not None:
-        response.headers["Retry-After"] = str(retry_after)
+        response.headers["retry-after"] = str(retry_after)
     return response

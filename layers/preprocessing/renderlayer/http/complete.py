@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.types import Receive, Scope
 
 from renderlayer.errors import LoneSurrogate
 from renderlayer.http.application import Endpoint
@@ -17,6 +16,7 @@ from renderlayer.http.execution.disconnect import Disconnected, NoAnswer, while_
 from renderlayer.http.execution.stages import observe, timed
 from renderlayer.http.execution.threads import aside_of
 from renderlayer.http.execution.waiting import Waiting
+from renderlayer.http.response import Response
 from renderlayer.http.streams import EventStream
 from renderlayer.pipeline.chat import PendingChat
 from renderlayer.pipeline.completion import PendingCompletion
@@ -55,13 +55,13 @@ def complete_endpoints(server: ServedModel, engine: Engine) -> dict[str, Endpoin
 
 
 def _endpoint(door: FrontDoor, server: ServedModel, engine: Engine, waiting: Waiting) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        require_json(request.scope)
+    async def endpoint(scope: Scope, receive: Receive) -> Response:
+        require_json(scope)
         waiting.enter()
         response: Response | None = None
         try:
-            body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
-            response = await while_connected(request.receive, answer(request, body))
+            body = await read_body(scope, receive, server.settings.max_body_bytes)
+            response = await while_connected(receive, answer(scope, body))
         except Disconnected:
             return NoAnswer()
         finally:
@@ -69,9 +69,9 @@ def _endpoint(door: FrontDoor, server: ServedModel, engine: Engine, waiting: Wai
                 waiting.leave()
         return response
 
-    async def answer(request: Request, body: bytes) -> Response:
-        run_blocking = aside_of(request.scope)
-        header_id = header(request.scope, b"x-request-id")
+    async def answer(scope: Scope, body: bytes) -> Response:
+        run_blocking = aside_of(scope)
+        header_id = header(scope, b"x-request-id")
 
         def rendered() -> Pending:
             value = decoded(body)
@@ -85,9 +85,9 @@ def _endpoint(door: FrontDoor, server: ServedModel, engine: Engine, waiting: Wai
             pending: Pending = await run_blocking(rendered)
         headers = {HEADER: header_value(left_out)} if left_out else {}
         if pending.stream:
-            count_tokens(request.scope, pending.prompts)
+            count_tokens(scope, pending.prompts)
             told = chunks(
-                pending, engine, run_blocking=run_blocking, seen=partial(count_generated, request.scope), ended=observe
+                pending, engine, run_blocking=run_blocking, seen=partial(count_generated, scope), ended=observe
             )
             try:
                 # what fails before the first chunk is an ordinary error
@@ -104,7 +104,7 @@ def _endpoint(door: FrontDoor, server: ServedModel, engine: Engine, waiting: Wai
         def whole() -> bytes:
             with timed("derender"):
                 answer = pending.whole(answers)
-            count_tokens(request.scope, answer)
+            count_tokens(scope, answer)
             return dumped(answer)
 
         response = json_response(await run_blocking(whole))

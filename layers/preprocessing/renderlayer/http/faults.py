@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from starlette.responses import Response
-
 from renderlayer.errors import NotImplementedHere, RenderLayerError
 from renderlayer.http.body import error_response, in_anthropics_form
+from renderlayer.http.response import Response
 from renderlayer.wire.common.json_text import unencodable
 
 FORESEEN = (RenderLayerError, UnicodeEncodeError, ModuleNotFoundError)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from renderlayer.http.execution.garbage import uncollected
 from renderlayer.served_model import ServedModel
 
 # (decoded body, server, X-Request-Id header) -> answer
@@ -41,7 +42,8 @@ class Route:
     @cached_property
     def work(self) -> Work:
         """What it does, opened once: imports inside of functions cost some microseconds at every call."""
-        return self.open()
+        with uncollected():
+            return self.open()
 
 
 def _chat_render() -> Work:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
+from functools import partial
 from itertools import islice
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from renderlayer.derender.core import sse
 from renderlayer.errors import RenderLayerError
 from renderlayer.http.body import EVENT_STREAM, read_body
 from renderlayer.http.execution.disconnect import Disconnected, note_left, while_connected
-from renderlayer.http.execution.threads import in_function
+from renderlayer.http.execution.threads import in_function, in_thread
+from renderlayer.http.response import Response, content_type
 from renderlayer.http.routes import StreamWork
 from renderlayer.served_model import ServedModel
 
@@ -38,8 +37,6 @@ class EventStream(Response):
         BadRequest: JSON cannot hold one of the first events.
     """
 
-    media_type = EVENT_STREAM
-
     def __init__(
         self,
         first: list[Json],
@@ -52,9 +49,8 @@ class EventStream(Response):
         self._rest = rest
         self._last = b"" if named else sse.DONE
         self._ended = ended
-        self.background = None
         self.status_code = 200
-        self.init_headers()
+        self.headers = content_type(EVENT_STREAM)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -79,17 +75,17 @@ class EventStream(Response):
 
 
 async def derendered_stream(
-    request: Request, work: StreamWork, server: ServedModel, named_events: bool = False
+    scope: Scope, receive: Receive, work: StreamWork, server: ServedModel, named_events: bool = False
 ) -> Response:
     """Answer an event-stream body with an event stream; `named_events` as in `Route`.
 
     What is wrong before the first event of the answer is an ordinary error; what goes wrong later becomes an event.
     """
-    body = await read_body(request.scope, request.receive, server.settings.max_body_bytes)
+    body = await read_body(scope, receive, server.settings.max_body_bytes)
     answer = work(sse.values([body]), server)
-    if in_function(request.scope):  # whose answer is collected anyway
+    if in_function(scope):  # whose answer is collected anyway
         return Response(_collected(answer, named_events), media_type=EVENT_STREAM)
-    first, error = await run_in_threadpool(_take, answer, 1)
+    first, error = await in_thread(partial(_take, answer, 1))
     if error is not None:
         raise error
     return EventStream(first, _by_turns(answer), named_events)
@@ -98,7 +94,7 @@ async def derendered_stream(
 async def _by_turns(answer: Iterator[Json]) -> AsyncGenerator[Json]:
     """Events that cost processor time, some in each turn of a worker thread; an error follows those before it."""
     while True:
-        taken, error = await run_in_threadpool(_take, answer)
+        taken, error = await in_thread(partial(_take, answer))
         for event in taken:
             yield event
         if error is not None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import logging
-import os
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
@@ -12,7 +10,6 @@ from typing import Any
 from mangum import Mangum
 from mangum.handlers.api_gateway import HTTPGateway
 from mangum.types import LambdaHandler as Source
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer.deadline import ending
@@ -25,6 +22,7 @@ from renderlayer.http.middleware.access_log import AccessLogMiddleware
 from renderlayer.http.middleware.body_limit import BodyLimitMiddleware, replayed
 from renderlayer.http.middleware.prefix import put_under
 from renderlayer.http.middleware.server_errors import ServerErrorMiddleware
+from renderlayer.http.response import Response
 from renderlayer.settings import Settings
 
 ENVELOPE = 64 << 10
@@ -101,7 +99,7 @@ class LambdaHandler(Mangum):
         except BadRequest as error:
             response = error_response(error)
             answer.begin(response.status_code, [[*pair] for pair in response.raw_headers])
-            answer.write(bytes(response.body))
+            answer.write(response.body)
             return
         scope[STREAMED] = True
         exchange = ASGICycle(body, answer)
@@ -175,33 +173,6 @@ def _result(response: Response) -> dict[str, Any]:
     return {
         "statusCode": response.status_code,
         "headers": dict(response.headers),
-        "body": bytes(response.body).decode(),
+        "body": response.body.decode(),
         "isBase64Encoded": False,
     }
-
-
-def function(part: str) -> LambdaHandler:
-    """The handler of one function, configured by the environment; opens the model.
-
-    Args:
-        part: "render" or "derender".
-
-    Raises:
-        ConfigurationError: the settings or the model cannot work.
-    """
-    gc.disable()  # next to nothing that is made from here on is garbage, and looking for some takes a sixth of the time
-    try:
-        from renderlayer.http.app import create_app
-
-        settings = Settings.from_environment()
-        app = create_app(settings, (part,))
-        if "AWS_LAMBDA_RUNTIME_API" in os.environ:
-            from renderlayer.http.server.advice import advise
-
-            advise(settings, os.environ)
-        else:  # in a server, which has said it
-            app.prepare()
-        return LambdaHandler(app, settings, part)
-    finally:
-        gc.freeze()
-        gc.enable()

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from starlette.responses import Response
 from starlette.types import Receive, Scope
 
 from renderlayer.http.execution.counts import COUNTS
+from renderlayer.http.response import Response
 
 T = TypeVar("T")
 CLIENT_CLOSED_REQUEST = 499

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from starlette.concurrency import run_in_threadpool
 from starlette.types import Scope
 
 T = TypeVar("T")
@@ -22,7 +21,14 @@ def in_function(scope: Scope) -> bool:
 
 async def run_blocking(scope: Scope, work: Callable[[], T]) -> T:
     """Do work that takes a while without keeping a server's other requests waiting; a function has no others."""
-    return work() if in_function(scope) else await run_in_threadpool(work)
+    return work() if in_function(scope) else await in_thread(work)
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Do work in a worker thread of a server."""
+    from starlette.concurrency import run_in_threadpool
+
+    return await run_in_threadpool(work)
 
 
 def aside_of(scope: Scope) -> Callable[[Callable[[], Any]], Awaitable[Any]]:

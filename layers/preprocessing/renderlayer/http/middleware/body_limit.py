@@ -109,7 +109,7 @@ class _Answer:
             start["headers"] = [*_without_length(start), (b"content-encoding", b"gzip"), _length(body)]
         if not fits:
             response = error_response(self._too_large())
-            start["status"], start["headers"], body = response.status_code, response.raw_headers, bytes(response.body)
+            start["status"], start["headers"], body = response.status_code, response.raw_headers, response.body
         if large:
             start["headers"] = [*start["headers"], (b"vary", b"accept-encoding")]
         await self._send(start)
