@@ -77,11 +77,12 @@ test-clients: $(INSTALLED) $(CLIENTS:%=.cache/clients/%/.installed) ## the SDKs 
 	.cache/clients/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps -r $<
 	@touch $@
 
-lint: $(INSTALLED) ## ruff, mypy and the template
+lint: $(INSTALLED) ## ruff, mypy, the template, and the rules of the house: imports, sizes, cited sections
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/cfn-lint template.yaml infra/generate/service.yaml
+	$(BIN)/python -m pytest --quiet tests/test_architecture.py tests/test_wire_document.py
 
 fmt: $(INSTALLED) ## format the code
 	$(BIN)/ruff check --fix

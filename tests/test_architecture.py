@@ -79,7 +79,7 @@ MANY = {"multimodal/families"}  # a file a family
 def test_a_folder_holds_what_can_be_looked_over() -> None:
     folders = {path.parent.relative_to(PACKAGE).as_posix() for path in MODULES}
     sizes = {folder: len(list((PACKAGE / folder).glob("*.py"))) for folder in folders - MANY - {"."}}
-    assert {folder: size for folder, size in sizes.items() if size > 17} == {}  # and __init__
+    assert {folder: size for folder, size in sizes.items() if size > 16} == {}  # fifteen and __init__
 
 
 def cycles(graph: dict[str, set[str]]) -> list[list[str]]:

@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         if given.command == "fetch":
-            from infra.generate import smollm2
+            from infra.generate.model import smollm2
 
             print(smollm2.ensure(lambda line: print(line, file=sys.stderr, flush=True)))
         else:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy
 
-from infra.generate.choice import Delta
-from infra.generate.logprobs import Candidate
-from infra.generate.runner import PromptScores
+from infra.generate.decoding.choice import Delta
+from infra.generate.decoding.logprobs import Candidate
+from infra.generate.model.runner import PromptScores
 from renderlayer.bundle import Model
 from renderlayer.derender.core.logprobs import TokenTexts, chat_logprobs, context_after
 from renderlayer.wire.derender import GenerateLogprobs

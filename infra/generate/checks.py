@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from infra.generate.sampling import SamplingParams
+from infra.generate.decoding.sampling import SamplingParams
 from renderlayer.errors import BadRequest
 
 MOST_LOGPROB_IDS = 128

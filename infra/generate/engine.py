@@ -11,18 +11,18 @@ from typing import Any, cast
 from transformers import PreTrainedModel
 
 from infra.generate.checks import Limits
-from infra.generate.choice import Choice, Delta, Endings
-from infra.generate.choosing import Chooser
-from infra.generate.connector import open_connector
-from infra.generate.constraints import Compiler, Constraint
-from infra.generate.features import Features
-from infra.generate.loading import vocabulary_size
+from infra.generate.decoding.choice import Choice, Delta, Endings
+from infra.generate.decoding.choosing import Chooser
+from infra.generate.decoding.constraints import Compiler, Constraint
+from infra.generate.decoding.reasoning import Reasoning
+from infra.generate.decoding.sampling import SamplingParams
+from infra.generate.decoding.text import OutputText
+from infra.generate.model.connector import open_connector
+from infra.generate.model.features import Features
+from infra.generate.model.loading import vocabulary_size
+from infra.generate.model.runner import PromptScores, Runner
 from infra.generate.options import Options
-from infra.generate.reasoning import Reasoning
-from infra.generate.runner import PromptScores, Runner
-from infra.generate.sampling import SamplingParams
 from infra.generate.scheduler import Job, Scheduler
-from infra.generate.text import OutputText
 from renderlayer.derender.core.detokenize import Detokenizer
 from renderlayer.errors import BadRequest
 from renderlayer.served_model import ServedModel

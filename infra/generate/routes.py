@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from infra.generate.answer import Answer
-from infra.generate.choice import Delta
+from infra.generate.decoding.choice import Delta
+from infra.generate.decoding.sampling import SamplingParams
 from infra.generate.engine import Engine, Run
 from infra.generate.options import Options
-from infra.generate.sampling import SamplingParams
 from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
 from renderlayer.http.api import as_starlettes
 from renderlayer.http.body import EVENT_STREAM, decoded, json_response, read_body, require_json

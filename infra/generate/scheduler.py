@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 import torch
 
-from infra.generate.choice import Choice, Delta
-from infra.generate.runner import Context, Prompt, PromptScores, Runner
+from infra.generate.decoding.choice import Choice, Delta
+from infra.generate.model.runner import Context, Prompt, PromptScores, Runner
 from renderlayer.errors import RenderLayerError
 
 logger = logging.getLogger(__name__)

@@ -12,12 +12,12 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 
-from infra.generate import weights
 from infra.generate.engine import Engine
-from infra.generate.loading import load, locate
+from infra.generate.model import weights
+from infra.generate.model.loading import load, locate
+from infra.generate.model.smollm2 import NAME
 from infra.generate.options import Options
 from infra.generate.routes import add_routes
-from infra.generate.smollm2 import NAME
 from renderlayer.errors import ConfigurationError
 from renderlayer.http.app import create_app
 from renderlayer.http.application import Application

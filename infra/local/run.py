@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 import httpx2
 
-from infra.generate import smollm2, weights
+from infra.generate.model import smollm2, weights
 from renderlayer.bundle import open_model
 from renderlayer.bundle.facts import Facts
 from renderlayer.errors import ConfigurationError

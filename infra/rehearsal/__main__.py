@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from infra.generate import smollm2
+from infra.generate.model import smollm2
 from infra.local.run import started
 from infra.rehearsal import batches, cloud, images, steps
 from infra.rehearsal.caller import Caller

@@ -51,7 +51,7 @@ def default_model() -> Path:
     """The folder that is measured when none is named."""
     if QWEN3.is_dir():
         return QWEN3
-    from infra.generate import smollm2
+    from infra.generate.model import smollm2
 
     return smollm2.ensure()
 

@@ -14,9 +14,9 @@ import httpx
 import uvicorn
 from transformers import PreTrainedModel
 
+from infra.generate.decoding.sampling import SamplingParams
 from infra.generate.engine import Engine, Run
 from infra.generate.options import Options
-from infra.generate.sampling import SamplingParams
 from infra.generate.serve import build
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.generate import GenerateRequest

@@ -11,8 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infra.generate.choosing import Chooser, draw, nucleus
-from infra.generate.sampling import SamplingParams
+from infra.generate.decoding.choosing import Chooser, draw, nucleus
+from infra.generate.decoding.sampling import SamplingParams
 from renderlayer.errors import BadRequest
 
 VOCABULARY = 12

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infra.generate.sampling import SamplingParams
+from infra.generate.decoding.sampling import SamplingParams
 from renderlayer.errors import BadRequest, ValidationFailed
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from infra.generate.choice import Delta
+from infra.generate.decoding.choice import Delta
+from infra.generate.decoding.sampling import SamplingParams
 from infra.generate.engine import Engine, Run
 from infra.generate.options import Options
-from infra.generate.sampling import SamplingParams
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.generate import GenerateRequest
 from tests.engine.serving import GENERATE, Service, served

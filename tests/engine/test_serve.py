@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from infra.generate import options
+from infra.generate.model.smollm2 import NAME
 from infra.generate.options import Options
 from infra.generate.serve import imported, named, wrap
-from infra.generate.smollm2 import NAME
 from renderlayer.errors import ConfigurationError
 from renderlayer.settings import Settings
 from tests.engine.serving import GENERATE

@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-from infra.generate import smollm2
+from infra.generate.model import smollm2
 from renderlayer.errors import ConfigurationError
 
 gguf = pytest.importorskip("gguf")

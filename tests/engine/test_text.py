@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from infra.generate.text import OutputText
+from infra.generate.decoding.text import OutputText
 from renderlayer.bundle import Model
 from renderlayer.derender.core.detokenize import Detokenizer
 

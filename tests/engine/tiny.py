@@ -9,7 +9,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from transformers.utils import logging
 
-from infra.generate.loading import load
+from infra.generate.model.loading import load
 from infra.generate.options import Options
 
 logging.disable_progress_bar()

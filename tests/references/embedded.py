@@ -24,14 +24,14 @@ PATIENCE = 300
 def engine(folder: Path, server: ServedModel, **options: Any) -> Iterator[Client]:
     """A client of an engine with the middleware, which reads its settings from the environment."""
     from infra.generate.engine import Engine
-    from infra.generate.loading import load
+    from infra.generate.model.loading import load
     from infra.generate.options import Options
     from infra.generate.serve import build, wrap
 
     chosen = Options(load_format="dummy", **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RENDERLAYER_REFERENCE_SECONDS", str(PATIENCE))
-        patch.setattr("infra.generate.connector.LOAD_SECONDS", PATIENCE)
+        patch.setattr("infra.generate.model.connector.LOAD_SECONDS", PATIENCE)
         for name, value in server.settings.environment().items():
             patch.setenv(name, value)
         running = Engine(server, load(str(folder), "", chosen), chosen)

@@ -9,10 +9,9 @@ from renderlayer.render import constraints, request_ids
 from renderlayer.render.chat_prompt import conversation_prompt
 from renderlayer.render.content_parts import has_media
 from renderlayer.render.dialect import CHAT, Dialect
-from renderlayer.render.extra_args import extra_args
 from renderlayer.render.prompt import check_ids
 from renderlayer.render.renderers import check_template
-from renderlayer.render.result import generate_request
+from renderlayer.render.result import extra_args, generate_request
 from renderlayer.render.sampling import max_output_tokens, sampling_params
 from renderlayer.render.template_kwargs import effort, template_kwargs
 from renderlayer.render.types import MediaOptions, Prompt, TokenizeOptions

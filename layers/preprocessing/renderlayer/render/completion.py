@@ -7,10 +7,9 @@ from typing import Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.render import constraints, request_ids
-from renderlayer.render.extra_args import extra_args
 from renderlayer.render.prompt import check_ids, tokenize
 from renderlayer.render.renderers import open_prompt_encoder
-from renderlayer.render.result import generate_request
+from renderlayer.render.result import extra_args, generate_request
 from renderlayer.render.sampling import max_output_tokens, sampling_params
 from renderlayer.render.types import Offsets, TokenizeOptions
 from renderlayer.served_model import ServedModel

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.render.extra_args import transfer_params
 from renderlayer.render.types import Offsets
+from renderlayer.wire.common.base import INT64_MIN
 from renderlayer.wire.common.sampling import SamplingFields
+
+UINT64_MAX = 2**64 - 1
+TRANSFERS = ("kv_transfer_params", "ec_transfer_params")
+# Deeper objects would overflow the engine's decoder.
+_MAX_DEPTH = 64
 
 
 def generate_request(
@@ -50,3 +55,47 @@ def generate_request(
         "kv_transfer_params": transfer_params(request.kv_transfer_params),
         "ec_transfer_params": transfer_params(request.ec_transfer_params),
     }
+
+
+def extra_args(request: SamplingFields, empty: bool) -> dict[str, Any] | None:
+    """The engine extensions: vllm_xargs, without what has a place of its own.
+
+    Args:
+        empty: an empty object is given where the request has neither extensions nor transfer parameters.
+
+    Raises:
+        BadRequest: they hold what the engine's transport cannot carry.
+    """
+    given = request.vllm_xargs or {}
+    for name in TRANSFERS:
+        if name in given and not getattr(request, name):
+            raise BadRequest(f"{name} must be an object, and stand beside vllm_xargs.")
+    if not given:
+        return {} if empty and not any(getattr(request, name) for name in TRANSFERS) else None
+    if not _packable(given):
+        raise BadRequest("vllm_xargs must hold numbers of at most 64 bits.", "extra_args")
+    return {name: value for name, value in given.items() if name not in TRANSFERS} or None
+
+
+def transfer_params(value: dict[str, Any] | None) -> dict[str, Any] | None:
+    """kv or ec transfer parameters as they are passed on: an empty object is none (wire.md 2.4).
+
+    Raises:
+        BadRequest: they hold what the engine's transport cannot carry.
+    """
+    if not _packable(value):
+        raise BadRequest("Transfer parameters must hold integers of at most 64 bits.", "extra_args")
+    return value or None
+
+
+def _packable(value: Any, depth: int = 0) -> bool:
+    """Whether the engine can carry `value`: integers of 64 bits, no unreasonable nesting."""
+    if depth > _MAX_DEPTH:
+        return False
+    if isinstance(value, int):
+        return INT64_MIN <= value <= UINT64_MAX
+    if isinstance(value, dict):
+        return all(_packable(entry, depth + 1) for entry in value.values())
+    if isinstance(value, list):
+        return all(_packable(entry, depth + 1) for entry in value)
+    return True

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
-from infra.generate.connector import MODALITY, ObjectStoreConnector
-from infra.generate.items import Item, read_item
-from infra.generate.runner import Prompt
+from infra.generate.model.connector import MODALITY, ObjectStoreConnector
+from infra.generate.model.items import Item, read_item
+from infra.generate.model.runner import Prompt
 from renderlayer.errors import BadRequest, Unavailable
 from renderlayer.wire.generate import GenerateRequest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from infra.generate.sampling import SamplingParams
+from infra.generate.decoding.sampling import SamplingParams
 from renderlayer.errors import BadRequest
 from renderlayer.parsers.reasoning.formats import REASONING
 from renderlayer.served_model import ServedModel

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from transformers import DynamicCache, PreTrainedModel
 
-from infra.generate.logprobs import Candidate, candidates, gathered
+from infra.generate.decoding.logprobs import Candidate, candidates, gathered
 
 _ROWS = 64
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import torch
 
-from infra.generate.constraints import Constraint
-from infra.generate.reasoning import Budget
-from infra.generate.sampling import SamplingParams
+from infra.generate.decoding.constraints import Constraint
+from infra.generate.decoding.reasoning import Budget
+from infra.generate.decoding.sampling import SamplingParams
 from renderlayer.errors import BadRequest
 
 NEVER = float("-inf")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import torch
 
-from infra.generate.choosing import Chooser
-from infra.generate.logprobs import Candidate, candidates
-from infra.generate.sampling import SamplingParams
-from infra.generate.text import OutputText
+from infra.generate.decoding.choosing import Chooser
+from infra.generate.decoding.logprobs import Candidate, candidates
+from infra.generate.decoding.sampling import SamplingParams
+from infra.generate.decoding.text import OutputText
 
 
 @dataclass(slots=True)

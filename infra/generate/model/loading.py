@@ -9,7 +9,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageText
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 from transformers.utils import logging
 
-from infra.generate import smollm2
+from infra.generate.model import smollm2
 from infra.generate.options import Options
 from renderlayer.errors import ConfigurationError
 

@@ -1,0 +1,1 @@
+"""The model of the embedded engine: weights, the forward pass, and media off the wire."""
