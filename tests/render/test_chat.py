@@ -366,7 +366,8 @@ def test_custom_tools_are_functions_of_one_string() -> None:
 
     assert request.named_tool == "shell"
     assert custom["function"]["description"] == "Runs.\n\nThe input must match this regex grammar:\n[a-z]+"
-    assert list(custom["function"]["parameters"]["properties"]) == ["input"]
+    (held,) = custom["function"]["parameters"]["properties"].values()
+    assert (held["pattern"], custom["function"]["strict"]) == ("^(?:[a-z])+$", True)
     assert weather["function"]["strict"] is False
 
 

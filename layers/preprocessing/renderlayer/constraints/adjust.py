@@ -131,6 +131,8 @@ def adjust(
             )
         if in_play and tools and parsers.tool == "hf":
             _check_guarantees(tools, tool_choice, parallel_tool_calls)
+        if hold_demanded and in_play and tools and not (demanded or row.tag) and any(map(is_strict, tools)):
+            remark("strict tools are a hint: the format of the model's calls has no grammar that could hold it to them")
         if in_play and tools and tool_choice is not None:
             structured_outputs = _with_tools(
                 row,

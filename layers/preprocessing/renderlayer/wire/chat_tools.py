@@ -23,14 +23,45 @@ CUSTOM_PARAMETERS: Json = {
 """What a model sees of a custom tool's parameters."""
 
 
-def custom_description(name: str, description: Any, form: Json | None) -> Any:
-    """A custom tool's description; the grammar of its input is added, since no engine is bound to it."""
-    if not form or form.get("type") != "grammar":
-        return description
+def custom_function(name: str, description: Any, form: Any) -> Json:
+    """A custom tool as a function: `description`, `parameters` and `strict`.
+
+    A grammar of its input is told in the description. Where it can be written as a pattern, the function is strict, so
+    that engines hold the input to it; where it cannot, the caller is told.
+    """
+    if not isinstance(form, dict) or form.get("type") != "grammar":
+        return {"description": description, "parameters": CUSTOM_PARAMETERS, "strict": None}
+    from renderlayer.wire.custom_grammars import pattern_of
+
     grammar = form["grammar"] if isinstance(form.get("grammar"), dict) else form
-    remark(f"the grammar of the tool {name[:40]!r} is a hint in its description, not a constraint")
-    hint = f"The input must match this {grammar.get('syntax', '')} grammar:\n{grammar.get('definition', '')}"
-    return f"{description}\n\n{hint}" if description else hint
+    syntax, definition = str(grammar.get("syntax", "")), str(grammar.get("definition", ""))
+    hint = f"The input must match this {syntax} grammar:\n{definition}"
+    description = f"{description}\n\n{hint}" if description else hint
+    pattern = pattern_of(syntax, definition)
+    if pattern is None:
+        remark(f"the grammar of the tool {name[:40]!r} is a hint in its description, not a constraint")
+        return {"description": description, "parameters": CUSTOM_PARAMETERS, "strict": None}
+    held = {**CUSTOM_PARAMETERS["properties"][CUSTOM_INPUT], "pattern": pattern}
+    return {
+        "description": description,
+        "parameters": {**CUSTOM_PARAMETERS, "properties": {CUSTOM_INPUT: held}},
+        "strict": True,
+    }
+
+
+def in_json(parameters: Any) -> Any:
+    """A custom tool's parameters with its pattern as JSON spells the input, which is how engines apply patterns.
+
+    Other parameters come back as they are.
+    """
+    properties = parameters.get("properties") if isinstance(parameters, dict) else None
+    held = properties.get(CUSTOM_INPUT) if isinstance(properties, dict) and len(properties) == 1 else None
+    told = CUSTOM_PARAMETERS["properties"][CUSTOM_INPUT]
+    if not isinstance(held, dict) or held.keys() != {*told, "pattern"} or held["description"] != told["description"]:
+        return parameters
+    from renderlayer.wire.custom_grammars import spelled_in_json
+
+    return {**parameters, "properties": {CUSTOM_INPUT: {**held, "pattern": spelled_in_json(held["pattern"])}}}
 
 
 def needs_functions(data: Json) -> bool:
@@ -71,12 +102,8 @@ def _function(tool: Any) -> Any:
     custom = tool.get("custom")
     if not isinstance(custom, dict) or not isinstance(custom.get("name"), str):
         raise BadRequest("A custom tool needs a name under `custom`.", "tools")
-    form = custom.get("format")
-    description = custom_description(
-        custom["name"], custom.get("description"), form if isinstance(form, dict) else None
-    )
-    function = {"name": custom["name"], "description": description, "parameters": CUSTOM_PARAMETERS}
-    return {"type": "function", "function": function}
+    function = custom_function(custom["name"], custom.get("description"), custom.get("format"))
+    return {"type": "function", "function": {"name": custom["name"], **function}}
 
 
 def _allowed(tools: Any, allowed: Any) -> tuple[Any, Any]:

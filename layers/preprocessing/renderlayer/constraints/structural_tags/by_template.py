@@ -98,7 +98,7 @@ def _calls(field: Field, form: CallFormat, tools: Sequence[Tool], single: bool) 
         ]
     begin = _spelled(opens)
     heads = [f"{{{_quoted(form.name)}: {_quoted(tool.name)}, {_quoted(form.arguments)}: " for tool in tools]
-    values = [formats.json_schema(tool.schema) for tool in tools]
+    values = [formats.json_schema(tool.json_schema) for tool in tools]
     if not form.listed:
         ends = [f"}}{closing}" for closing in closings]
         return [formats.tag(begin + head, value, ends) for head, value in zip(heads, values, strict=True)]
@@ -115,7 +115,7 @@ def _text(begin: str, ends: Sequence[str]) -> Format:
 def _arguments(form: CallFormat, tool: Tool, closings: Sequence[str]) -> Format:
     """What stands between the delimiters of a call whose name is in the opener."""
     if form.kind == "json" and not form.notation:
-        return formats.json_schema(tool.schema)
+        return formats.json_schema(tool.json_schema)
     if tool.held and (notation := _notation(form)) is not None:
         return notation.arguments(tool)
     if form.opens is None or form.closes is None or not tool.properties:

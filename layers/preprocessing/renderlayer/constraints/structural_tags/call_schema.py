@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from renderlayer.errors import BadRequest
+from renderlayer.wire.chat_tools import in_json
 
 Schema = dict[str, Any]
 Dumps = Sequence[dict[str, Any]]
@@ -19,7 +20,8 @@ def arguments(tools: Dumps, name: str) -> Schema:
     Raises:
         BadRequest: no tool has that name.
     """
-    return _functions(tools, name)[0].get("parameters") or NO_ARGUMENTS
+    found: Schema = in_json(_functions(tools, name)[0].get("parameters") or NO_ARGUMENTS)
+    return found
 
 
 def calls(tools: Dumps) -> Schema:
@@ -82,7 +84,7 @@ def _exactly(name: str) -> Schema:
 
 def _bare(function: Schema, absent: Schema) -> Schema:
     """The tool's schema, or `absent` where it declares none, without the definitions that stand at the top."""
-    return {key: value for key, value in (function.get("parameters") or absent).items() if key != "$defs"}
+    return {key: value for key, value in in_json(function.get("parameters") or absent).items() if key != "$defs"}
 
 
 def _definitions(functions: Sequence[Schema]) -> Schema:

@@ -34,7 +34,7 @@ class Call:
 
 
 def _json(tool: Tool) -> Format:
-    return formats.json_schema(tool.schema)
+    return formats.json_schema(tool.json_schema)
 
 
 def _xml(style: str, *excludes: str) -> Callable[[Tool], Format]:
@@ -110,7 +110,7 @@ def _dsml(space: str, block: str, style: str) -> Family:
 def _numbered(tool: Tool) -> Format:
     """Kimi K2 numbers its calls before the arguments."""
     return formats.sequence(
-        formats.regex(r"\d+"), formats.const("<|tool_call_argument_begin|>"), formats.json_schema(tool.schema)
+        formats.regex(r"\d+"), formats.const("<|tool_call_argument_begin|>"), formats.json_schema(tool.json_schema)
     )
 
 

@@ -40,7 +40,9 @@ def constrained_answer(given: Params) -> Params:
 def tool_calls(tools: Sequence[Tool], demand: Demand) -> Format:
     """The format of a whole answer: reasoning, a preamble, and then a call or, if calls are not demanded, an answer."""
     ways = [
-        formats.tag(begin, formats.json_schema(tool.schema), _ENDS) for tool in tools for begin in _calls(tool.name)
+        formats.tag(begin, formats.json_schema(tool.json_schema), _ENDS)
+        for tool in tools
+        for begin in _calls(tool.name)
     ]
     if demand == "auto":
         ways += [_final(mark, formats.any_text()) for mark in (*_JSON, "")]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from renderlayer.errors import BadRequest
+from renderlayer.wire.chat_tools import in_json
 
 # Structural-tag models that are programmed; the others are rows of `families.FAMILIES`.
 HARMONY, KIMI_K3 = "harmony", "kimi_k3"
@@ -38,6 +39,12 @@ class Tool:
     schema: Schema
     parameters: dict[str, Any] | None
     held: bool = False
+
+    @property
+    def json_schema(self) -> Schema:
+        """What arguments are held to that are written as JSON."""
+        found: Schema = in_json(self.schema)
+        return found
 
     @property
     def properties(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.wire.chat import ChatTool, FunctionDefinition, NamedFunction, NamedToolChoice, ToolChoice
-from renderlayer.wire.chat_tools import CUSTOM_PARAMETERS, custom_description
+from renderlayer.wire.chat_tools import custom_function
 from renderlayer.wire.common.remarks import remark
 from renderlayer.wire.responses import NAMED, ResponsesRequest
 
@@ -72,12 +72,10 @@ def tool_set(request: ResponsesRequest) -> ToolSet:
 def _add(out: ToolSet, tool: dict[str, Any], namespace: str | None) -> None:
     custom = tool["type"] == "custom"
     name = joined(tool["name"], namespace)
-    definition = FunctionDefinition(
-        name=name,
-        description=custom_description(name, tool.get("description"), tool.get("format") if custom else None),
-        parameters=CUSTOM_PARAMETERS if custom else tool.get("parameters"),
-        strict=None if custom else tool.get("strict"),
-    )
+    given = {key: tool.get(key) for key in ("description", "parameters", "strict")}
+    if custom:
+        given = custom_function(name, tool.get("description"), tool.get("format"))
+    definition = FunctionDefinition(name=name, **given)
     out.tools.append(ChatTool(function=definition))
     out.origins[name] = Origin(tool["name"], namespace, custom)
 
