@@ -24,7 +24,7 @@ replay = $(if $(2),$(BIN)/python $(PARITY) --serve "$(BIN)/python -m $(1) serve"
   $(DEVIATIONS:%=--deviations %) $(2))
 
 CLIENTS := all llama-index
-PYTEST := $(BIN)/python -m pytest -n 2 --durations=10
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
 
 SAM_VERSION := 1.170.0
 CHECKOV_VERSION := 3.3.30

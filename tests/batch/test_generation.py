@@ -36,6 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_vision_folder(tmp_path_factory.mktemp("models") / "vision")
 
 
+@pytest.mark.long
 def test_all_kinds_of_lines(cloud: Cloud, folder: Path) -> None:
     server = open_server(folder, Settings(served_model_name=["vision"], reference_bucket=cloud.bucket))
     rows = [

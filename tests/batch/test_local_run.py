@@ -57,6 +57,7 @@ def test_a_file_that_is_not_there() -> None:
     assert (done.returncode, done.stderr) == (2, "error: /nowhere.jsonl is not a file\n")
 
 
+@pytest.mark.long
 def test_status_on_the_command_line(cloud: Cloud) -> None:
     steps = Steps(cloud)
     steps.bucket.write("batches/in/f.jsonl", lines({"n": 1}, {"n": 2}))

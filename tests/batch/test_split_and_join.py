@@ -76,6 +76,7 @@ def test_a_broken_file_fails_the_batch(steps: Steps, content: bytes, message: st
     assert row["error"]["message"] == message
 
 
+@pytest.mark.long
 def test_a_large_file_is_handed_on(steps: Steps) -> None:
     content = lines(*({"n": number} for number in range(300))) + lines({"n": 0})
     calls = 0

@@ -61,6 +61,7 @@ def test_ids_and_texts_are_those_of_tokenizers(real: Model) -> None:
             assert real.tokenizer.decode(cut, skip) == reference.decode(cut, skip_special_tokens=skip)
 
 
+@pytest.mark.long
 def test_context_is_the_references(real: Model) -> None:
     assert real.facts.max_model_len == CONTEXT.get(real.facts.name, real.facts.max_model_len)
 

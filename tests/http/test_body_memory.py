@@ -37,7 +37,7 @@ def sent(memory: BodyMemory, *parts: bytes) -> asyncio.Future[list[Message]]:
         answer.append(message)
 
     async def run() -> list[Message]:
-        await memory({"type": "http", "headers": []}, receive, send)
+        await memory({"type": "http", "path": "/", "headers": []}, receive, send)
         return answer
 
     return asyncio.ensure_future(run())

@@ -20,7 +20,7 @@ from tests.parsers.support import TOOLS_GIVEN, Words, asking, opened, pieces, st
 from tests.parsers.templates import EXAMPLES, LINES, LISTED, MARKERS, NOTATION, OBJECTS, TAGS, TEMPLATES
 from tests.parsers.test_laws import BITS, FRAME
 
-LAW = settings(max_examples=60, suppress_health_check=list(HealthCheck))
+LAW = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 NAMES = sorted(TEMPLATES)
 TEXTLESS = Words({}, frozenset())
 THOUGHTFUL = [name for name in NAMES if name != "lines"]

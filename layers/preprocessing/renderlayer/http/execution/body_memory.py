@@ -14,8 +14,10 @@ SHARE = "renderlayer.share"
 """The request's share, in its scope."""
 SMALL = 64 << 10
 """Bytes of a body that are not counted."""
-BYTES_A_BYTE, BYTES_A_PART = 4, 256
-"""What a byte of text takes once it is decoded, and what a list, an object or an entry of them once it is validated."""
+BYTES_A_BYTE, BYTES_A_PART, BYTES_OF_TOKENS = 4, 256, 64
+"""What a byte of text takes once it is decoded, what a list, an object or an entry of them once it is validated,
+and what a byte of text takes where it becomes tokens however long it is."""
+TOKENIZED = "/tokenize"
 _PART_OF_ALL = 4
 _PAUSE = 0.05
 
@@ -42,7 +44,7 @@ class BodyMemory:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        share = Share(self._budget)
+        share = Share(self._budget, BYTES_OF_TOKENS if scope["path"].endswith(TOKENIZED) else BYTES_A_BYTE)
 
         async def counted() -> Message:
             message = await receive()
@@ -59,11 +61,17 @@ class BodyMemory:
             share.close()
 
 
+def weight(part: bytes, bytes_a_byte: int = BYTES_A_BYTE) -> int:
+    """What part of a body takes, about, from its arrival until its answer begins."""
+    return bytes_a_byte * len(part) + BYTES_A_PART * sum(map(part.count, (b",", b"[", b"{")))
+
+
 class Share:
     """What one request's body takes of a budget."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, bytes_a_byte: int) -> None:
         self._budget = budget
+        self._bytes_a_byte = bytes_a_byte
         self._read = self._held = 0
         self._open = True
 
@@ -77,11 +85,11 @@ class Share:
         self._read += len(part)
         if self._read <= SMALL or not self._open:
             return
-        size = BYTES_A_BYTE * len(part) + BYTES_A_PART * sum(map(part.count, (b",", b"[", b"{")))
+        size = weight(part, self._bytes_a_byte)
         if self._held + size > self._budget.capacity:
             raise PayloadTooLarge(
-                f"The request body holds too many values: the {self._budget.capacity} bytes of memory that this server "
-                "has for bodies are too few for it (RENDERLAYER_BODY_MEMORY_BYTES)."
+                f"The request body is too long, or holds too many values, for the {self._budget.capacity} bytes of "
+                "memory that this server has for bodies (RENDERLAYER_BODY_MEMORY_BYTES)."
             )
         await self._take(size)
         self._held += size

@@ -117,9 +117,11 @@ def application(settings: Settings, page: bool = False, server: ServedModel | No
     from renderlayer.http.middleware.server_errors import ServerErrorMiddleware
     from renderlayer.http.server.logs import AccessLog, configure_logs
     from renderlayer.http.server.metrics import Metrics
+    from renderlayer.memory import return_freed
     from renderlayer.served_model import ServedModel
 
     configure_logs(settings)
+    return_freed()
     server = server or ServedModel.open(settings)
     app = create_app(settings, server=server).prepare()
     app.read_with(lambda inner: BodyLimitMiddleware(inner, settings.max_body_bytes, patience=settings.receive_timeout))
