@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from renderlayer.derender.events.encoder import Telling
+from renderlayer.derender.events.encoder import EventStreamEncoder
 from renderlayer.errors import RenderLayerError
 from renderlayer.pipeline.pending import Json
 from renderlayer.served_model import ServedModel
 
 Derender = Callable[[Any, ServedModel], Json]
-Tell = Callable[[Json, ServedModel], Telling]
+Tell = Callable[[Json, ServedModel], EventStreamEncoder]
 
 
 class PendingDialect:
@@ -42,7 +42,7 @@ class PendingDialect:
         self._derender = derender
         self._tell = tell
         self._server = server
-        self._telling: Telling | None = None
+        self._telling: EventStreamEncoder | None = None
 
     def whole(self, generated: Sequence[Json]) -> Json:
         return self._derender({**self._preamble, "generate_response": {**generated[0], **self._id}}, self._server)
@@ -56,7 +56,7 @@ class PendingDialect:
     def failed(self, error: RenderLayerError) -> list[Json]:
         return self._told().failed(error)
 
-    def _told(self) -> Telling:
+    def _told(self) -> EventStreamEncoder:
         if self._telling is None:
             self._telling = self._tell(self._preamble, self._server)
         return self._telling

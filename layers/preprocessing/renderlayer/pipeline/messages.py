@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from renderlayer.derender.events.messages_answer import derender_messages, tell_messages
+from renderlayer.derender.events.messages_answer import derender_messages, open_messages_stream
 from renderlayer.pipeline.dialect import PendingDialect
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.pending import Json, complete
@@ -36,4 +36,4 @@ def pending_messages(body: Any, server: ServedModel, header_id: str | None = Non
     request = parse(MessagesRequest, body)
     constraints.check_demand(chat_request(request, server), server)
     rendered = render_messages(request, server.front_door, header_id)
-    return PendingDialect(rendered, body, bool(request.stream), FIELD, derender_messages, tell_messages, server)
+    return PendingDialect(rendered, body, bool(request.stream), FIELD, derender_messages, open_messages_stream, server)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from renderlayer.derender.events.responses import derender_responses, tell_responses
+from renderlayer.derender.events.responses import derender_responses, open_responses_stream
 from renderlayer.pipeline.dialect import PendingDialect
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.pending import Json, complete
@@ -36,4 +36,6 @@ def pending_responses(body: Any, server: ServedModel, header_id: str | None = No
     request = parse(ResponsesRequest, body)
     constraints.check_demand(chat_request(request), server)
     rendered = render_responses(request, server.front_door, header_id)
-    return PendingDialect(rendered, body, bool(request.stream), FIELD, derender_responses, tell_responses, server)
+    return PendingDialect(
+        rendered, body, bool(request.stream), FIELD, derender_responses, open_responses_stream, server
+    )

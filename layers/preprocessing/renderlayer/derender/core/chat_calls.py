@@ -27,7 +27,7 @@ def whole_call(call: Call, custom: Container[str]) -> Json:
     return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
 
 
-class CallTeller:
+class CallEncoder:
     """Tells the calls of a stream, one after the other.
 
     Args:
@@ -60,7 +60,7 @@ class CallTeller:
             function = self._row(event.index)["function"]
             function["arguments"] = (function["arguments"] or "") + event.text
 
-    def told(self, finished: bool) -> list[Json]:
+    def encoded(self, finished: bool) -> list[Json]:
         """The chunk's calls; begins the next chunk.
 
         Args:

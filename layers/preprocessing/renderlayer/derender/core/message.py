@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from renderlayer.derender.core.chat_calls import CallTeller, whole_call
+from renderlayer.derender.core.chat_calls import CallEncoder, whole_call
 from renderlayer.derender.core.options import Options
 from renderlayer.parsers.core.events import Answer, Call, Content, Event, Reasoning
 
@@ -36,7 +36,7 @@ def kept_calls(calls: Sequence[Call], options: Options) -> Sequence[Call]:
     return calls if options.parallel else calls[:1]
 
 
-def delta(events: Iterable[Event], options: Options, teller: CallTeller, finished: bool = False) -> Json:
+def delta(events: Iterable[Event], options: Options, encoder: CallEncoder, finished: bool = False) -> Json:
     """What a chunk adds; absent values as nulls, the role left to the caller.
 
     Args:
@@ -51,11 +51,11 @@ def delta(events: Iterable[Event], options: Options, teller: CallTeller, finishe
         elif isinstance(event, Reasoning):
             reasoning.append(event.text)
         elif options.keep_calls and (options.parallel or event.index == 0):
-            teller.take(event)
+            encoder.take(event)
     out: Json = {"role": None, "content": "".join(content) or None, "reasoning": None}
     if options.include_reasoning:
         out["reasoning"] = "".join(reasoning) or None
-    if calls := teller.told(finished):
+    if calls := encoder.encoded(finished):
         out["tool_calls"] = calls
     return out
 

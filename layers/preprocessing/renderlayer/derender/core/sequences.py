@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from renderlayer.derender.core.chat_calls import CallTeller
+from renderlayer.derender.core.chat_calls import CallEncoder
 from renderlayer.derender.core.logprobs import TokenTexts, chat_logprobs, completion_logprobs, context_after
 from renderlayer.derender.core.message import delta, finish_reason
 from renderlayer.derender.core.options import Options
@@ -76,7 +76,7 @@ class ChatSequence:
     role_sent: bool = False
     called: bool = False
     context: list[int] = field(default_factory=list)
-    calls: CallTeller = field(default_factory=CallTeller)
+    calls: CallEncoder = field(default_factory=CallEncoder)
 
     def step(self, choice: GenerateChunkChoice) -> Json:
         """The choice of a chat completion chunk."""

@@ -69,7 +69,7 @@ def reopened(state: EventStreamState | None, endpoint: str, server: ServedModel)
 def chunk_answer(stream: EventStream, chunk: GenerateChunk, endpoint: str) -> Json:
     """The events of a chunk, and the state for the next."""
     events = stream.step(chunk)
-    inside = {**remembered(stream.sequence), "ended": stream.ended, "told": stream.teller.memory()}
+    inside = {**remembered(stream.sequence), "ended": stream.ended, "told": stream.encoder.memory()}
     return {"events": events, "stream_state": {"resume": encode_stream_state(inside, endpoint, stream.server)}}
 
 

@@ -1,4 +1,4 @@
-"""Telling an answer as named events, as the Responses and the Messages API stream it."""
+"""Encoding an answer as named events, as the Responses and the Messages API stream it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EventEncoder(Protocol):
         """The opening events."""
         ...
 
-    def tell(self, action: Action) -> list[Named]:
+    def encode(self, action: Action) -> list[Named]:
         """The events for what happens to a block."""
         ...
 
@@ -59,7 +59,7 @@ class EventStream:
     """
 
     sequence: EventSequence
-    teller: EventEncoder
+    encoder: EventEncoder
     server: ServedModel
     begun: bool = False
     ended: bool = False
@@ -74,19 +74,19 @@ class EventStream:
         checks.check_chunk(chunk, self.server)
         counts = self.sequence.counts
         counts.cached = cached_tokens(chunk.usage, counts.cached)
-        out = [] if self.begun else self.teller.begin(counts)
+        out = [] if self.begun else self.encoder.begin(counts)
         self.begun = True
         for choice in () if self.ended else chunk.choices:
             checks.check_total(counts.prompt + counts.output, len(choice.token_ids or ()), self.server)
             step = self.sequence.step(choice)
-            out += [event for action in step.actions for event in self.teller.tell(action)]
+            out += [event for action in step.actions for event in self.encoder.encode(action)]
             if step.finish_reason is not None:
-                out += self.teller.end(step, self.sequence.blocks.called, counts)
+                out += self.encoder.end(step, self.sequence.blocks.called, counts)
                 self.ended = True
         return out
 
 
-class Telling:
+class EventStreamEncoder:
     """A whole stream of the engine, told.
 
     An error of the engine, or one that is found after the first event was told, is told as the API tells errors, and
@@ -135,21 +135,21 @@ class Telling:
         if self.ended:
             return []
         self.ended = True
-        return [self._stream.teller.failed(error.body()["error"])]
+        return [self._stream.encoder.failed(error.body()["error"])]
 
 
-def told(events: Iterable[Any], telling: Telling) -> Iterator[Named]:
-    """The API's events for all events of the engine, up to the end of the answer; errors as in `Telling`."""
+def encode_stream(events: Iterable[Any], encoder: EventStreamEncoder) -> Iterator[Named]:
+    """The API's events for all events of the engine, up to the end of the answer; errors as in `EventStreamEncoder`."""
     rest = iter(events)
-    while not telling.ended:
+    while not encoder.ended:
         try:
             event = next(rest)
         except StopIteration:
-            out = telling.end()
+            out = encoder.end()
         except RenderLayerError as error:
-            out = telling.failed(error)
+            out = encoder.failed(error)
         else:
-            out = telling.step(event)
+            out = encoder.step(event)
         yield from out
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from renderlayer.derender.events.blocks import Kind
 from renderlayer.derender.events.calls import chunk_answer, first_chunk, reopened, whole_answer
-from renderlayer.derender.events.encoder import EventStream, Named, Telling, told
-from renderlayer.derender.events.messages_events import MessagesTeller, content_of, message, stop, usage
+from renderlayer.derender.events.encoder import EventStream, EventStreamEncoder, Named, encode_stream
+from renderlayer.derender.events.messages_events import MessagesEncoder, content_of, message, stop, usage
 from renderlayer.derender.events.responses_items import GENERATE_PREFIX
 from renderlayer.derender.events.state import resumed
 from renderlayer.errors import BadRequest
@@ -68,21 +68,21 @@ def stream_messages(events: Iterable[Any], server: ServedModel) -> Iterator[Name
         ValidationFailed, NotFound, BadRequest: what is wrong before the first event is told.
     """
     rest = iter(events)
-    return told(rest, tell_messages(next(rest, {}), server))
+    return encode_stream(rest, open_messages_stream(next(rest, {}), server))
 
 
-def tell_messages(preamble: Any, server: ServedModel) -> Telling:
+def open_messages_stream(preamble: Any, server: ServedModel) -> EventStreamEncoder:
     """Begin to derender a stream whose events come one by one; arguments and errors are those of `stream_messages`."""
     body = parse(MessagesPreamble, preamble)
     server.check_name(body.model)
-    return Telling(lambda chunk: message_stream(body, chunk, server))
+    return EventStreamEncoder(lambda chunk: message_stream(body, chunk, server))
 
 
 def message_stream(body: MessagesPreamble, chunk: GenerateChunk, server: ServedModel) -> EventStream:
     """A message that begins with this chunk; `step` tells it and the next ones."""
     request = body.messages_request
     sequence = first_chunk(body, chunk, chat_request(request, server), server)
-    return EventStream(sequence, MessagesTeller(*_head(body, request, chunk.request_id, server)), server)
+    return EventStream(sequence, MessagesEncoder(*_head(body, request, chunk.request_id, server)), server)
 
 
 def _whole(body: DerenderMessagesRequest, server: ServedModel) -> Json:
@@ -102,13 +102,13 @@ def _chunk(body: DerenderMessagesStreamRequest, server: ServedModel) -> Json:
     if resume is not None:
         sequence = resumed(resume, server)
         blocks = sequence.blocks
-        teller = MessagesTeller(*head, blocks.count - 1, _BLOCK_TYPES[blocks.kind])
-        stream = EventStream(sequence, teller, server, begun=True, ended=resume.ended)
+        encoder = MessagesEncoder(*head, blocks.count - 1, _BLOCK_TYPES[blocks.kind])
+        stream = EventStream(sequence, encoder, server, begun=True, ended=resume.ended)
         return chunk_answer(stream, chunk, ENDPOINT)
     if request is None:
         raise BadRequest("messages_request is required with the first chunk of a stream.", "messages_request")
     sequence = first_chunk(body, chunk, chat_request(request, server), server)
-    return chunk_answer(EventStream(sequence, MessagesTeller(*head), server), chunk, ENDPOINT)
+    return chunk_answer(EventStream(sequence, MessagesEncoder(*head), server), chunk, ENDPOINT)
 
 
 def _head(body: Preamble, request: MessagesRequest | None, answer_id: str, server: ServedModel) -> tuple[str, str]:

@@ -22,7 +22,7 @@ _DELTAS = {
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "repetition": "end_turn", "content_filter": "refusal"}
 
 
-class MessagesTeller:
+class MessagesEncoder:
     """Tells a message.
 
     Args:
@@ -44,7 +44,7 @@ class MessagesTeller:
         """message_start."""
         return [named("message_start", {"message": message(*self._head, [], None, None, usage(counts))})]
 
-    def tell(self, action: Action) -> list[Named]:
+    def encode(self, action: Action) -> list[Named]:
         """content_block_start, _delta, _stop."""
         if isinstance(action, Begin):
             block = new_block(action)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from renderlayer.derender.events.calls import chunk_answer, first_chunk, reopened, whole_answer
-from renderlayer.derender.events.encoder import EventStream, Named, Telling, told
-from renderlayer.derender.events.responses_events import ResponsesTeller
+from renderlayer.derender.events.encoder import EventStream, EventStreamEncoder, Named, encode_stream
+from renderlayer.derender.events.responses_events import ResponsesEncoder
 from renderlayer.derender.events.responses_items import Head, checked_output
 from renderlayer.derender.events.state import resumed
 from renderlayer.derender.openai.answers import now
@@ -63,31 +63,31 @@ def stream_responses(events: Iterable[Any], server: ServedModel) -> Iterator[Nam
         ValidationFailed, NotFound, BadRequest: what is wrong before the first event is told.
     """
     rest = iter(events)
-    return told(rest, tell_responses(next(rest, {}), server))
+    return encode_stream(rest, open_responses_stream(next(rest, {}), server))
 
 
-def tell_responses(preamble: Any, server: ServedModel) -> Telling:
+def open_responses_stream(preamble: Any, server: ServedModel) -> EventStreamEncoder:
     """Begin to derender a stream whose events come one by one; arguments and errors are those of `stream_responses`."""
     body = parse(ResponsesPreamble, preamble)
     server.check_name(body.model)
-    return Telling(lambda chunk: response_stream(body, chunk, server))
+    return EventStreamEncoder(lambda chunk: response_stream(body, chunk, server))
 
 
 def response_stream(body: ResponsesPreamble, chunk: GenerateChunk, server: ServedModel) -> EventStream:
     """A response that begins with this chunk; `step` tells it and the next ones."""
     request = body.responses_request
     sequence = first_chunk(body, chunk, chat_request(request), server, request.logprobs is not None)
-    return EventStream(sequence, _teller(body, chunk.request_id, now(), server), server)
+    return EventStream(sequence, _encoder(body, chunk.request_id, now(), server), server)
 
 
 def _whole(body: DerenderResponsesRequest, server: ServedModel) -> Json:
     server.check_name(body.model)
     request, answer = body.responses_request, body.generate_response
     sequence, step = whole_answer(body, answer, chat_request(request), server, request.logprobs is not None)
-    teller = _teller(body, answer.request_id, now(), server)
+    encoder = _encoder(body, answer.request_id, now(), server)
     for action in step.actions:
-        teller.tell(action)
-    told = teller.response(step.finish_reason, sequence.counts)
+        encoder.encode(action)
+    told = encoder.response(step.finish_reason, sequence.counts)
     return told if answer.kv_transfer_params is None else {**told, "kv_transfer_params": answer.kv_transfer_params}
 
 
@@ -103,16 +103,16 @@ def _chunk(body: DerenderResponsesStreamRequest, server: ServedModel) -> Json:
         sequence = resumed(resume, server)
         output = checked_output(state.output, sequence.blocks, body.repeat_output)
         going_on |= {"output": output, "index": sequence.blocks.count - 1, "memory": resume.told}
-    teller = _teller(body, chunk.request_id, created, server, **going_on)
-    stream = EventStream(sequence, teller, server, begun=resume is not None, ended=resume is not None and resume.ended)
+    encoder = _encoder(body, chunk.request_id, created, server, **going_on)
+    stream = EventStream(sequence, encoder, server, begun=resume is not None, ended=resume is not None and resume.ended)
     answer = chunk_answer(stream, chunk, ENDPOINT)
-    answer["stream_state"]["output"] = teller.output
+    answer["stream_state"]["output"] = encoder.output
     return answer
 
 
-def _teller(
+def _encoder(
     body: ResponsesPreamble, answer_id: str, created: int, server: ServedModel, **going_on: Any
-) -> ResponsesTeller:
+) -> ResponsesEncoder:
     request = body.responses_request
     model = body.model or request.model or server.names[0]
-    return ResponsesTeller(request, server, Head(answer_id, model, created), **going_on)
+    return ResponsesEncoder(request, server, Head(answer_id, model, created), **going_on)

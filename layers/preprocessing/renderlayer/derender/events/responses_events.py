@@ -33,7 +33,7 @@ _TEXT_EVENTS = {
 }
 
 
-class ResponsesTeller:
+class ResponsesEncoder:
     """Tells a response.
 
     Args:
@@ -72,7 +72,7 @@ class ResponsesTeller:
         """response.created and response.in_progress."""
         return [self._event(f"response.{what}", response=self.response()) for what in ("created", "in_progress")]
 
-    def tell(self, action: Action) -> list[Named]:
+    def encode(self, action: Action) -> list[Named]:
         """What happens to an item: added, deltas, done."""
         if isinstance(action, Begin):
             return self._added(action)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from renderlayer.derender.core import checks
-from renderlayer.derender.core.chat_calls import CallTeller
+from renderlayer.derender.core.chat_calls import CallEncoder
 from renderlayer.derender.core.detokenize import Detokenizer, continued
 from renderlayer.derender.core.logprobs import TokenTexts
 from renderlayer.derender.core.options import NO_REQUEST
@@ -106,7 +106,7 @@ def _parsed(resume: Resume, server: ServedModel) -> ChatSequence:
         TokenTexts(server.model),
         ParserSession(server.parser, resume.parser, begun=True),
         resume.tokens,
-        calls=CallTeller(resume.options.custom, resume.open_call),
+        calls=CallEncoder(resume.options.custom, resume.open_call),
     )
 
 
@@ -124,7 +124,7 @@ def _first_parsed(
         TokenTexts(server.model),
         reading.begin(index),
         total=len(prompt or ()),
-        calls=CallTeller(reading.options.custom),
+        calls=CallEncoder(reading.options.custom),
     )
 
 

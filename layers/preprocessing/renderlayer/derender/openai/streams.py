@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from renderlayer.derender.core import checks
-from renderlayer.derender.core.chat_calls import CallTeller
+from renderlayer.derender.core.chat_calls import CallEncoder
 from renderlayer.derender.core.detokenize import Detokenizer
 from renderlayer.derender.core.logprobs import TokenTexts
 from renderlayer.derender.core.options import NO_REQUEST, Options, completion_options
@@ -131,7 +131,7 @@ class ChatStream(_Stream[ChatSequence]):
             check_prompt_known(self._reading, self._prompt)
         options = self._reading.options
         parsing = self._reading.begin(index)
-        calls = CallTeller(options.custom)
+        calls = CallEncoder(options.custom)
         return ChatSequence(
             options, self._decoder(options), self._tokens, parsing, len(self._prompt or ()), calls=calls
         )
