@@ -105,6 +105,7 @@ bench: build ## what it costs: sizes, cold start, requests, streams, photos, ref
 	$(BIN)/python -m tests.bench.photos
 	$(BIN)/python -m tests.bench.references
 	$(BIN)/python -m tests.bench.batch
+	$(if $(REFERENCE),$(BIN)/python -m tests.bench.beside $(REFERENCE))
 
 soak: $(INSTALLED) ## 50,000 mixed requests by 200 clients on a server, and what became of its memory (REQUESTS=..., CLIENTS=...)
 	$(BIN)/python -m tests.hostile.soak $(or $(REQUESTS),50000) $(or $(CLIENTS),200)

@@ -14,6 +14,8 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Scope
 
+from renderlayer.http.splice import LARGE, Pieces
+
 TEXT = ("text/", "application/json", "application/xml", "application/javascript")
 """Beginnings of the content types whose bodies API Gateway hands over as text."""
 
@@ -77,13 +79,18 @@ def http_event(scope: Scope, body: bytes) -> dict[str, Any]:
     return event
 
 
-def answer(result: dict[str, Any]) -> Response:
-    """The HTTP answer that API Gateway makes of a function's result."""
-    body = result.get("body", "")
+def answer(result: dict[str, Any]) -> Response | Pieces:
+    """The HTTP answer that API Gateway makes of a function's result, whose body is taken out of it."""
+    body = result.pop("body", "")
     content = base64.b64decode(body) if result.get("isBase64Encoded") else body.encode("utf-8")
     headers = {name: value for name, value in result.get("headers", {}).items() if name.lower() != "content-length"}
-    response = Response(content, result["statusCode"], headers)
-    for cookie in result.get("cookies", []):
+    status, cookies = result["statusCode"], result.get("cookies", [])
+    if len(content) >= LARGE and not cookies:
+        large = Pieces([content], status)
+        large.headers |= {name.lower(): value for name, value in headers.items()}
+        return large
+    response = Response(content, status, headers)
+    for cookie in cookies:
         response.raw_headers.append((b"set-cookie", cookie.encode("latin-1")))
     return response
 

@@ -197,3 +197,21 @@ def media_budget(configured: int | None) -> Budget:
 @lru_cache(maxsize=8)
 def _budget(capacity: int) -> Budget:
     return Budget(capacity)
+
+
+_payload_bytes = ContextVar("payload_bytes", default=False)
+
+
+@contextmanager
+def payloads_as_bytes() -> Iterator[None]:
+    """Payloads of this thread's requests stay bytes, for a caller that puts them into JSON without another copy."""
+    token = _payload_bytes.set(True)
+    try:
+        yield
+    finally:
+        _payload_bytes.reset(token)
+
+
+def payloads_are_bytes() -> bool:
+    """Whether payloads in base64 are wanted as bytes; else they are strings."""
+    return _payload_bytes.get()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,8 @@ from renderlayer.http.execution.stages import timed
 from renderlayer.http.execution.threads import run_blocking
 from renderlayer.http.response import Response
 from renderlayer.http.routes import ROUTES, Route
-from renderlayer.http.splice import spliced
+from renderlayer.http.splice import Pieces, spliced
+from renderlayer.memory import payloads_as_bytes
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from renderlayer.wire.common.json_text import dumped, dumped_fast
@@ -89,18 +91,18 @@ def _endpoint(route: Route, server: ServedModel) -> Endpoint:
         body = await read_body(scope, receive, server.settings.max_body_bytes)
         header_id = header(scope, b"x-request-id")
 
-        def content() -> bytes:
+        def content() -> bytes | list[bytes]:
             value = decoded(body)
             try:
                 return answered(value)
             except (LoneSurrogate, UnicodeEncodeError) as error:
                 raise located(error, value) from None
 
-        def answered(value: Any) -> bytes:
-            with timed(route.part):
+        def answered(value: Any) -> bytes | list[bytes]:
+            above = server.settings.reference_request_above
+            with timed(route.part), nullcontext() if above or not route.fast_json else payloads_as_bytes():
                 answer = route.work(value, server, header_id)
             count_tokens(scope, answer)
-            above = server.settings.reference_request_above
             if not route.fast_json:
                 return dumped(answer)
             if not above:
@@ -114,7 +116,8 @@ def _endpoint(route: Route, server: ServedModel) -> Endpoint:
 
         def work() -> Response:
             with remarks() as found:
-                response = json_response(content())
+                written = content()
+            response = Pieces(written) if isinstance(written, list) else json_response(written)
             if found:
                 response.headers[HEADER] = header_value(found)
             return response

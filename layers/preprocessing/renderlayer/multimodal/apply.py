@@ -169,7 +169,7 @@ def item_fingerprint(model_fingerprint: str, identity: Identity, item: MediaItem
     return f"{model_fingerprint}-{identity.of(item.modality, medium.identity, None)}"
 
 
-def _payloads(entries: Sequence[_Entry], write: Writer, budget: Budget) -> dict[str, list[str]]:
+def _payloads(entries: Sequence[_Entry], write: Writer, budget: Budget) -> dict[str, list[str | bytes]]:
     """The slots of `kwargs_data`; equal items are written once, different ones on all cores that memory allows."""
     return_freed()
     distinct = {(entry.modality, entry.mm_hash, entry.fingerprint): entry for entry in entries}
@@ -179,7 +179,7 @@ def _payloads(entries: Sequence[_Entry], write: Writer, budget: Budget) -> dict[
     with budget.holding(workers * peak) as hold:
         parts = iter([*[0] * (len(slots) - workers), *[peak] * workers])  # the last ones leave no work to hold it for
 
-        def kept(slot: Slot) -> str:
+        def kept(slot: Slot) -> str | bytes:
             text = write(slot)
             hold.keep(next(parts), _PAYLOADS * len(text))
             return text

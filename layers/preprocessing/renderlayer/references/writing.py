@@ -9,7 +9,7 @@ from typing import Any
 
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.wire.payload import Slot, Writer, inline
+from renderlayer.multimodal.wire.payload import Slot, Writer, in_place
 from renderlayer.references.address import Address, Place, place_of
 from renderlayer.references.content_store import Content, ContentStore
 from renderlayer.references.s3 import S3Store
@@ -29,10 +29,10 @@ def payload_writer(payload: str, settings: Settings, model: Model, items: int) -
         BadRequest: a reference is asked for and this deployment has no bucket.
     """
     if payload not in ("reference", "auto"):
-        return inline
+        return in_place()
     if not settings.reference_bucket:
         if payload == "auto":
-            return inline
+            return in_place()
         raise BadRequest("This server has no bucket for references (RENDERLAYER_REFERENCE_BUCKET).", "mm_payload")
     return referring(shelf_of(settings, model), settings.reference_above // items if payload == "auto" else 0)
 

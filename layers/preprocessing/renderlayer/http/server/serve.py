@@ -78,6 +78,8 @@ def main(arguments: argparse.Namespace) -> None:
     from renderlayer.served_model import ServedModel
 
     exit_on_signals()
+    # A picture is resized by one thread: several take twice the processor time, and requests run beside each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     settings = Settings.from_arguments(arguments)
     if settings.fast_tokenizer_after is None:
         settings = replace(settings, fast_tokenizer_after=LONG_TEXT)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from renderlayer.memory import payloads_are_bytes
+
 
 @dataclass(frozen=True)
 class Slot:
@@ -28,7 +30,7 @@ class Slot:
     compute: Callable[[], bytearray]
 
 
-Writer = Callable[[Slot], str]
+Writer = Callable[[Slot], str | bytes]
 
 
 def inline(slot: Slot) -> str:
@@ -36,3 +38,14 @@ def inline(slot: Slot) -> str:
     from pybase64 import b64encode_as_string
 
     return str(b64encode_as_string(slot.compute()))
+
+
+def in_place() -> Writer:
+    """The writer of payloads that stay where they are: `inline`, or one of ASCII bytes where they are asked for."""
+    return _encoded if payloads_are_bytes() else inline
+
+
+def _encoded(slot: Slot) -> bytes:
+    from pybase64 import b64encode
+
+    return bytes(b64encode(slot.compute()))
