@@ -166,9 +166,12 @@ assert "torch" in sys.modules and (small == large).all()
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.tuples(*[st.integers(1, 300)] * 4), st.integers(0, 2**32 - 1))
+@given(st.tuples(*[st.integers(2, 300)] * 4), st.integers(0, 2**32 - 1))
 def test_floating_point_equals_torch(sizes: tuple[int, int, int, int], seed: int) -> None:
-    """Of up to hundreds of taps, which torch sums in groups of four."""
+    """Of up to hundreds of taps, which torch sums in groups of four.
+
+    Planes of a single column are left out: torch takes them for channels and does not interpolate at all.
+    """
     torch = pytest.importorskip("torch")
     if torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"):
         pytest.skip("torch sums otherwise on this processor")

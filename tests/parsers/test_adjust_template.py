@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from renderlayer.constraints.adjust import Adjustment, adjust
+from renderlayer.constraints.structural_tags.by_template import check_spelled
 from renderlayer.constraints.structural_tags.params import params
 from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.parsers.response_template.template import Beginning, read_template
@@ -203,7 +205,7 @@ def test_what_cannot_be_asked_for_is_refused_for_beam_only(field: str, changes: 
 
     assert opened("hf", "hf", template=template)
     with pytest.raises(ConfigurationError, match=message):
-        opened("beam", "beam", template=template)
+        check_spelled(read_template(template))
 
 
 # --- at the server -----------------------------------------------------------------------------------------------
@@ -253,6 +255,24 @@ def test_hf_and_a_beam_for_demands_only_leave_requests_alone(folder: Path) -> No
         assert "structured_outputs" not in answer["sampling_params"]
         assert answer["sampling_params"]["skip_special_tokens"] is False
         assert answer["reasoning_ended"] is False
+
+
+def test_the_start_tells_what_cannot_be_asked_for(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    spoiled = shutil.copytree(folder, tmp_path / "spoiled")
+    template = json.loads(json.dumps(TAGS))
+    template["fields"]["thinking"]["close"] = None
+    (spoiled / "response_template.json").write_text(json.dumps(template), encoding="utf-8")
+
+    def opened_with(name: str) -> ServedModel:
+        given = {"tool_call_parser": name, "reasoning_parser": name, "enable_auto_tool_choice": True}
+        return ServedModel.open(Settings(model=str(spoiled), **given))
+
+    assert opened_with("hf")
+    with pytest.raises(ConfigurationError, match="field 'thinking' has no end"):
+        opened_with("beam")
 
 
 def test_the_start_tells_what_cannot_be_served(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
