@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -66,6 +67,32 @@ def test_chat_with_a_forced_call_streamed(client: Any) -> None:
         stream.until_done()
         (call,) = stream.get_final_completion().choices[0].message.tool_calls
     assert is_city(call.function.arguments)
+
+
+WORD = {"syntax": "regex", "definition": "[a-z]{2,6}"}
+
+
+def test_custom_tools_of_chat(client: Any) -> None:
+    tool = {"type": "custom", "custom": {"name": "say", "format": {"type": "grammar", "grammar": WORD}}}
+    asked = {"model": MODEL, "messages": CITY_MESSAGES, "tools": [tool], "tool_choice": "required", "temperature": 0}
+    (call,) = client.chat.completions.create(**asked).choices[0].message.tool_calls
+    assert (call.type, call.custom.name) == ("custom", "say")
+    assert re.fullmatch(WORD["definition"], call.custom.input)
+    told = ""
+    for chunk in client.chat.completions.create(**asked, stream=True):
+        for part in (chunk.choices and chunk.choices[0].delta.tool_calls) or ():
+            told += part.model_extra["custom"].get("input", "")
+    assert told == call.custom.input
+
+
+def test_custom_tools_of_responses(client: Any) -> None:
+    tool = {"type": "custom", "name": "say", "format": {"type": "grammar", **WORD}}
+    answer = client.responses.create(
+        model=MODEL, input=CITY_QUESTION, tools=[tool], tool_choice="required", temperature=0
+    )
+    (call,) = answer.output
+    assert (call.type, call.name) == ("custom_tool_call", "say")
+    assert re.fullmatch(WORD["definition"], call.input)
 
 
 def test_chat_parse(client: Any) -> None:
