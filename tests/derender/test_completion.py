@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from renderlayer.derender import derender_completion
+from renderlayer.derender import derender_chat, derender_completion
 from renderlayer.errors import BadRequest, NotFound, ValidationFailed
 from renderlayer.served_model import ServedModel
 from tests.derender.client import put_together, replayed
@@ -185,3 +185,15 @@ def test_a_chunk_and_its_state(server: ServedModel) -> None:
 def test_chunks_that_cannot_be_read_are_refused(server: ServedModel, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(BadRequest, match=message):
         derender_completion({"stream": True, "generate_chunk": response(choice([1], None)), **changes}, server)
+
+
+def test_what_the_engine_told_is_passed_on(server: ServedModel) -> None:
+    told: Json = {"ec_transfer_params": {"a": [1]}, "metrics": {"speculative_decoding": {"odd": None}}}
+    engine = response(choice([1]), **told)
+
+    answers = [
+        derender_completion({"generate_responses": [engine]}, server),
+        derender_chat({"generate_response": engine}, server),
+    ]
+
+    assert [{name: answer[name] for name in told} for answer in answers] == [told, told]
