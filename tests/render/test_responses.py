@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from renderlayer.errors import BadRequest, InvalidRequest, NotFound, RenderLayerError, ValidationFailed
 from renderlayer.render.chat import render_chat
 from renderlayer.render.responses.render import render_responses
 from renderlayer.render.responses.request import chat_request
@@ -45,12 +44,6 @@ def prompt(server: ServedModel, **body: Any) -> str:
 
 def messages(items: list[Json], **body: Any) -> list[Json]:
     return chat_request(parse(ResponsesRequest, {"input": items, **body})).messages
-
-
-def refusal(server: ServedModel, **body: Any) -> RenderLayerError:
-    with pytest.raises(RenderLayerError) as caught:
-        render(server, **body)
-    return caught.value
 
 
 def test_a_string_with_instructions_is_a_user_message_behind_a_system_message(server: ServedModel) -> None:
@@ -303,62 +296,3 @@ def test_truncation_auto_cuts_on_the_left(server: ServedModel) -> None:
 
     assert len(answer["token_ids"]) == server.max_model_len - 1
     assert answer["sampling_params"]["max_tokens"] == 1
-
-
-@pytest.mark.parametrize(
-    ("body", "error", "param"),
-    [
-        ({"model": "nope"}, NotFound, "model"),
-        ({"previous_response_id": "resp_1"}, InvalidRequest, "previous_response_id"),
-        ({"prompt": {"id": "p"}}, BadRequest, "prompt"),
-        ({"background": True, "store": False}, BadRequest, "background"),
-        (
-            {"structured_outputs": {"regex": "a"}, "text": {"format": {"type": "text"}}},
-            BadRequest,
-            "structured_outputs",
-        ),
-        ({"prompt_cache_retention": "1h"}, ValidationFailed, "body.prompt_cache_retention"),
-        ({"cache_salt": ""}, BadRequest, "cache_salt"),
-        ({"max_output_tokens": 10**6}, BadRequest, "max_output_tokens"),
-        ({"max_output_tokens": 0}, BadRequest, "max_tokens"),
-        ({"input": None}, ValidationFailed, "body.input"),
-        ({"input": []}, BadRequest, None),
-        ({"input": [{"role": "x"}]}, ValidationFailed, "body.input.0.role"),
-        ({"input": [{"type": "reasoning", "encrypted_content": "…"}]}, ValidationFailed, "body.input.0.summary"),
-        ({"input": [{"type": "function_call", "name": "f"}]}, ValidationFailed, "body.input.0.call_id"),
-        ({"input": [{"type": "function_call_output", "call_id": "c"}]}, ValidationFailed, "body.input.0.output"),
-        ({"input": [{"role": "user", "content": 3}]}, ValidationFailed, "body.input.0.content"),
-        ({"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]}, BadRequest, "type"),
-        ({"tools": [{"type": "mcp"}]}, ValidationFailed, "body.tools.0.server_label"),
-        ({"tools": [{"type": []}]}, ValidationFailed, "body.tools.0.type"),
-        ({"tools": [{"type": "function"}]}, ValidationFailed, "body.tools.0.name"),
-        ({"tools": [{**WEATHER, "description": 3}]}, ValidationFailed, "body.tools.0.description"),
-        ({"tools": [{**WEATHER, "strict": "x"}]}, ValidationFailed, "body.tools.0.strict"),
-        (
-            {"tools": [{"type": "namespace", "name": "n", "tools": []}]},
-            ValidationFailed,
-            "body.tools.0.description",
-        ),
-        ({"include": ["x"]}, ValidationFailed, "body.include.0"),
-        ({"prompt_cache_options": {"ttl": "x"}}, ValidationFailed, "body.prompt_cache_options.ttl"),
-        ({"tool_choice": "required"}, BadRequest, "tool_choice"),
-        ({"tools": [WEATHER], "tool_choice": {"type": "function", "name": "x"}}, BadRequest, "tool_choice"),
-        ({"tools": [WEATHER], "tool_choice": {"type": "mcp"}}, ValidationFailed, "body.tool_choice.server_label"),
-        ({"tools": [WEATHER], "tool_choice": {"type": "magic"}}, ValidationFailed, "body.tool_choice.type"),
-        ({"mm_processor_kwargs": {"a": 1}}, BadRequest, "mm_processor_kwargs"),
-    ],
-)
-def test_refusals_name_the_field(
-    server: ServedModel, body: Json, error: type[RenderLayerError], param: str | None
-) -> None:
-    refused = refusal(server, **body)
-
-    assert type(refused) is error
-    assert refused.param == param
-    assert refused.message
-
-
-def test_a_part_of_the_assistant_without_type_and_text_is_refused(server: ServedModel) -> None:
-    with pytest.raises(BadRequest) as caught:
-        prompt(server, input=[{"role": "assistant", "id": "m", "content": [{}]}])
-    assert caught.value.param == "type"
