@@ -58,13 +58,13 @@ class ServedModel:
     _derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
-    def open(cls, settings: Settings) -> ServedModel:
-        """Open the model that the settings name.
+    def open(cls, settings: Settings, encodes: bool = True) -> ServedModel:
+        """Open the model that the settings name; `encodes` as in `open_bundle`.
 
         Raises:
             ConfigurationError: there is no such model, or the settings contradict it.
         """
-        server = cls(open_model(settings), settings)
+        server = cls(open_model(settings, encodes), settings)
         server._check()
         return server
 

@@ -12,8 +12,8 @@ from renderlayer.errors import ConfigurationError
 from renderlayer.settings import Settings
 
 
-def open_model(settings: Settings) -> Model:
-    """Open the model of `settings`: a bundle, a model folder or a Hub id.
+def open_model(settings: Settings, encodes: bool = True) -> Model:
+    """Open the model of `settings`: a bundle, a model folder or a Hub id; `encodes` as in `open_bundle`.
 
     Raises:
         ConfigurationError: there is no such model, or it cannot be packed.
@@ -23,7 +23,7 @@ def open_model(settings: Settings) -> Model:
     folder = Path(settings.model)
     if not (folder / MANIFEST).is_file():
         folder = _packed(settings.model, settings.revision or None, fastokens=bool(settings.fast_tokenizer_after))
-    return open_bundle(folder, settings)
+    return open_bundle(folder, settings, encodes)
 
 
 def cache_folder() -> Path:

@@ -29,12 +29,13 @@ class Model:
     templates: Templates
 
 
-def open_bundle(path: str | Path, settings: Settings | None = None) -> Model:
+def open_bundle(path: str | Path, settings: Settings | None = None, encodes: bool = True) -> Model:
     """Open a bundle that `renderlayer pack` wrote.
 
     Args:
         path: the bundle's folder.
         settings: gives the server's chat template, content format and limits (default: none of them set).
+        encodes: whether texts will be encoded, so that what does it is loaded at once; else with the first of them.
 
     Raises:
         ConfigurationError: no bundle there, or one of another version.
@@ -57,6 +58,8 @@ def open_bundle(path: str | Path, settings: Settings | None = None) -> Model:
         lambda pieces: join_pieces(tokenizer.reference, pieces),
     )
     tokenizer = Tokenizer(folder, manifest["tokenizer"], vocabulary, settings.fast_tokenizer_after or 0)
+    if encodes:
+        tokenizer.load()
     templates = Templates(
         folder,
         manifest["templates"],

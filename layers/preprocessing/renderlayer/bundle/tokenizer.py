@@ -1,6 +1,6 @@
 """Text to token ids and back, with the engine that packing proved.
 
-The engine is loaded in a thread as soon as the bundle opens, so that a cold start imports the web framework meanwhile.
+The engine is loaded in a thread as soon as the bundle opens, so that a cold start imports what else it needs meanwhile.
 Decoding does not need it: the vocabulary table decodes wherever packing proved it equal.
 """
 
@@ -48,7 +48,15 @@ class Tokenizer:
         self._doubtful = doubtful_pattern(description["doubtful"]) if self.engine == "kitoken" else None
         self.encode_plain = PlainEncoder(folder, self.encode, lambda: vocabulary.added)
         """Token ids of a text that stays text: no special token that it spells becomes one."""
-        self._engine = Background(lambda: self._load_engine(folder / "tokenizer.kitoken"))
+        self._engine: Background[Encode] | None = None
+        self._engine_lock = threading.Lock()
+
+    def load(self) -> Background[Encode]:
+        """Begin to load the engine, unless that has begun; a process that only decodes goes without."""
+        with self._engine_lock:
+            if self._engine is None:
+                self._engine = Background(lambda: self._load_engine(self._file.with_name("tokenizer.kitoken")))
+            return self._engine
 
     def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
         """Token ids of `text`; special tokens that are spelled in it become their ids.
@@ -116,7 +124,7 @@ class Tokenizer:
 
     def _encoder(self, text: str) -> Encode:
         """The engine for this text."""
-        engine = self._engine.value
+        engine = self.load().value
         if self._fast_after and (fast := self._fast_engine()) is not None and len(text) >= self._fast_after:
             return fast
         if self._doubtful is not None and not text.isascii() and self._doubtful.search(text):

@@ -55,7 +55,7 @@ def create_app(
         ConfigurationError: the model cannot be opened.
     """
     settings = settings or Settings.from_environment()
-    server = server or ServedModel.open(settings)
+    server = server or ServedModel.open(settings, encodes=tuple(parts) != ("derender",))
     endpoints = {route.path: _endpoint(route, server) for route in ROUTES if route.part in parts}
     engine = cache(partial(_open_engine, settings))
     front_door: dict[str, Endpoint] = {}
