@@ -110,17 +110,23 @@ bench: build ## what it costs: sizes, cold start, requests, streams, photos, ref
 soak: $(INSTALLED) ## 50,000 mixed requests by 200 clients on a server, and what became of its memory (REQUESTS=..., CLIENTS=...)
 	$(BIN)/python -m tests.hostile.soak $(or $(REQUESTS),50000) $(or $(CLIENTS),200)
 
+# $(call sam_build,FOLDER): build functions and layers into it; MODEL is a variable of the shell
+define sam_build
+SAM_CLI_TELEMETRY=0 $(SAM) build --build-dir $(1) --parameter-overrides \
+  Multimodal=true $(if $(ARCHITECTURE),Architecture=$(ARCHITECTURE))
+@$(BIN)/python layers/sizes.py $(1)
+endef
+
 build: $(INSTALLED) $(SAM) ## build functions and layers for AWS (MODEL=..., ARCHITECTURE=x86_64|arm64, VIDEO=1)
-	MODEL="$${MODEL:-$$($(BIN)/python -m infra.generate fetch)}" SAM_CLI_TELEMETRY=0 $(SAM) build --parameter-overrides \
-	  Multimodal=true $(if $(ARCHITECTURE),Architecture=$(ARCHITECTURE))
-	@$(BIN)/python layers/sizes.py .aws-sam/build
+	MODEL="$${MODEL:-$$($(BIN)/python -m infra.generate fetch)}" $(call sam_build,.aws-sam/build)
 
 deploy: $(SAM) ## deploy what was built as a new release (STACK=..., PARAMETERS="EngineUrl=... ...")
 	SAM_CLI_TELEMETRY=0 $(SAM) deploy --template .aws-sam/build/template.yaml --no-confirm-changeset \
 	  $(if $(STACK),--stack-name $(STACK)) \
-	  --parameter-overrides Release=$$(date +%s) $(PARAMETERS)
+	  --parameter-overrides Release=$$(date +%s) $(if $(ARCHITECTURE),Architecture=$(ARCHITECTURE)) $(PARAMETERS)
 
-rehearse: build ## deploy the build to an emulated AWS and use it from outside (PORT=4566, ENGINE_PORT=4567)
+rehearse: $(INSTALLED) $(SAM) ## build the default model, deploy it to an emulated AWS, use it from outside (PORT=4566, ENGINE_PORT=4567)
+	MODEL="$$($(BIN)/python -m infra.generate fetch)" $(call sam_build,.cache/rehearsal/build)
 	SAM=$(SAM) $(BIN)/python -m infra.rehearsal $(if $(PORT),--port $(PORT)) $(if $(ENGINE_PORT),--engine-port $(ENGINE_PORT))
 
 audit: .cache/checkov/bin/checkov ## checkov on both stacks; .checkov.yaml lists what is accepted, and why

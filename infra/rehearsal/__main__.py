@@ -1,6 +1,6 @@
 """`python -m infra.rehearsal`: the build, deployed by the real `sam deploy` to an emulated AWS and used from outside.
 
-Needs what `make build` left in .aws-sam/build; `make rehearse` does all of it.
+Needs a build in .cache/rehearsal/build, which `make rehearse` makes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stack-name", default="renderlayer", help="name of the stack (default: %(default)s)")
     given = parser.parse_args(arguments)
     if not BUILT.exists():
-        print("error: nothing is built; run make build first, or make rehearse", file=sys.stderr)
+        print("error: nothing is built: make rehearse", file=sys.stderr)
         return 2
     try:
         machine = prepared()

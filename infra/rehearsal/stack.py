@@ -11,10 +11,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from infra.rehearsal.cloud import Cloud
-from infra.rehearsal.machine import ROOT, Machine
+from infra.rehearsal.machine import CACHE, ROOT, Machine
 from renderlayer.errors import ConfigurationError
 
-BUILT = ROOT / ".aws-sam/build/template.yaml"
+BUILT = CACHE / "build/template.yaml"
+"""What `make rehearse` builds: the default model, beside what `make build` left to be deployed."""
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 from infra.rehearsal.machine import ROOT, interpreter, runtime
-from infra.rehearsal.stack import BUILT
 from tests.bench.measure import beside, cold
 from tests.events import http_api
 from tests.runtime import Function
 
+BUILT = ROOT / ".aws-sam/build"
 HELLO = "tests.bench.hello.handler"
 CHAT = '{"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 16}'
 TOKENS = (
@@ -25,11 +25,11 @@ def cold_starts(line: Callable[[str, str], None]) -> None:
     Args:
         line: prints a name and a figure.
     """
-    if not BUILT.exists() or interpreter() is None:
+    if not (BUILT / "template.yaml").exists() or interpreter() is None:
         line("cold start, built", "nothing is built for the functions' Python: make build")
         return
-    layer, environment = BUILT.parent / "PreprocessingLayer/python", {"PYTHONDONTWRITEBYTECODE": "1"}
-    serving = {**environment, "RENDERLAYER_MODEL": str(BUILT.parent / "ModelLayer/model")}
+    layer, environment = BUILT / "PreprocessingLayer/python", {"PYTHONDONTWRITEBYTECODE": "1"}
+    serving = {**environment, "RENDERLAYER_MODEL": str(BUILT / "ModelLayer/model")}
     handlers = {
         "hello world": (HELLO, environment, http_api("/hello", "{}")),
         "render": ("render.app.handler", serving, http_api("/v1/chat/completions/render", CHAT)),
