@@ -50,7 +50,7 @@ def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
     handlers = load_handlers(template)
     gateway = Gateway(template, handlers, settings.max_body_bytes, settings.receive_timeout, arguments.buffered)
     try:
-        doing = f"serving {settings.model} through {' and '.join(template.functions)}"
+        doing = f"serving {settings.model} through {', '.join(dict.fromkeys(template.routes.values()))}"
         keys = Keys.of(settings)
         model = open_model(settings)
         warn_of_media(model)

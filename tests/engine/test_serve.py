@@ -103,6 +103,7 @@ def test_middlewares_that_are_none() -> None:
         wrap(FastAPI(), len)
 
 
+@pytest.mark.long
 def test_the_process_says_when_it_is_ready_and_stops_in_order(tiny_folder: Path, tmp_path: Path) -> None:
     environment = {
         **os.environ,

@@ -82,6 +82,7 @@ def read_until(word: str, demo: subprocess.Popen[str]) -> str:
     return "".join(seen)
 
 
+@pytest.mark.long
 def test_the_demo_answers_and_a_signal_ends_all_of_it(weighted_model: Path, tmp_path: Path) -> None:
     ports = [free_port(), free_port()]
     with demonstration(weighted_model, ports, tmp_path) as demo:

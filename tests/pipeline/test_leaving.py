@@ -30,12 +30,12 @@ MOST_THREADS = 40 + 8
 """AnyIO keeps up to 40 worker threads; some are beside them (main, loader, allocators)."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def engine(server: ServedModel) -> ScriptedEngine:
     return ScriptedEngine(encoded(server, "Hello there, good day!"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def door(server: ServedModel, engine: ScriptedEngine) -> Iterator[Running]:
     """`renderlayer serve` before the scripted engine."""
     flags = [server.settings.model, "--served-model-name", "small"]
@@ -132,10 +132,11 @@ def test_every_second_client_leaves(
 def test_a_silent_engine_is_left_as_soon_as_the_client_leaves(
     door: Running, engine: ScriptedEngine, client: Callable[..., Client], stream: bool
 ) -> None:
-    before = warmed_up(door, client)
+    before, ids = warmed_up(door, client), [f"silent-{stream}-{at}" for at in range(100)]
+    engine.aborted.clear()
 
     async def run() -> None:
-        waiting = [client(stream=stream, seed=SILENT, request_id=f"silent-{at}") for at in range(100)]
+        waiting = [client(stream=stream, seed=SILENT, request_id=name) for name in ids]
         await asyncio.gather(*(one.open() for one in waiting))
         await until(lambda: engine.running == 100, "100 requests wait for the engine")
         assert b" 200 OK" in await asyncio.wait_for(client(stream=stream).answer(), 60)
@@ -145,7 +146,7 @@ def test_a_silent_engine_is_left_as_soon_as_the_client_leaves(
         await until(lambda: len(engine.aborted) == 100, "each is aborted by its id")
 
     asyncio.run(run())
-    assert set(engine.aborted) == {f"generate-tokens-chatcmpl-silent-{at}" for at in range(100)}
+    assert set(engine.aborted) == {f"generate-tokens-chatcmpl-{name}" for name in ids}
 
 
 def test_a_client_that_stops_reading_is_cut_off(

@@ -77,15 +77,16 @@ async function showTokens(list, tokenIds, placeholders = []) {
     const length = lengths.get(at) ?? 1;
     const element = document.createElement("span");
     const { text, special } = tokens[at];
+    const lines = text.replace(/\n+$/, ""); // line breaks at the end of a token come after its id
     if (lengths.has(at)) {
       element.className = "token media";
       element.textContent = `${text} × ${length}`;
     } else {
       element.className = `token ${special ? "special" : `t${list.childElementCount % 4}`}`;
-      element.textContent = text.replaceAll("\n", "⏎\n") || "∅";
+      element.textContent = lines.replaceAll("\n", "⏎\n") + "⏎".repeat(text.length - lines.length) || "∅";
     }
     element.title = `${tokenIds[at]}`;
-    list.append(element);
+    list.append(element, lines === text ? "" : "\n");
     at += length;
   }
 }
@@ -197,7 +198,8 @@ async function showDerender(request, rendered, tokenIds, finish, signal) {
   $("derender-time").textContent = `${milliseconds(performance.now() - began)} for ${tokenIds.length} tokens`;
 }
 
-const milliseconds = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+const milliseconds = (value) =>
+  value < 10_000 ? `${value < 10 ? value.toFixed(1) : Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`;
 
 // --- drawing -------------------------------------------------------------------------------------------------------
 
