@@ -99,10 +99,10 @@ async function turn() {
   const { signal } = running;
   clearInspector();
   const rendered = await showRender(request, signal);
-  const answer = addMessage("assistant");
   const began = performance.now();
   const response = await post("v1/chat/completions", { ...request, stream: true, return_token_ids: true,
     stream_options: { include_usage: true } }, signal);
+  const answer = addMessage("assistant");
   const parsed = { reasoning: "", content: "", calls: [] };
   const tokenIds = [];
   let first = null;
