@@ -24,6 +24,7 @@ Answers = dict[str, Any]
 RECORDED: dict[str, Answers] = json.loads(ANSWERS.read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(RECORDED))
 def test_the_servers_answers(tmp_path: Path, name: str) -> None:
     FOLDERS[name].write(tmp_path / name)
