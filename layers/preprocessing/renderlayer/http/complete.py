@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from starlette.types import Receive, Scope
@@ -13,17 +14,14 @@ from renderlayer.http.application import Endpoint
 from renderlayer.http.body import decoded, header, json_response, read_body, require_json
 from renderlayer.http.execution.counts import count_generated, count_tokens
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer, while_connected
+from renderlayer.http.execution.garbage import uncollected
 from renderlayer.http.execution.stages import observe, timed
 from renderlayer.http.execution.threads import aside_of
 from renderlayer.http.execution.waiting import Waiting
 from renderlayer.http.response import Response
 from renderlayer.http.streams import EventStream
-from renderlayer.pipeline.chat import PendingChat
-from renderlayer.pipeline.completion import PendingCompletion
 from renderlayer.pipeline.engine import Engine
-from renderlayer.pipeline.messages import pending_messages
 from renderlayer.pipeline.pending import Begin, Pending, chunks, generated
-from renderlayer.pipeline.responses import pending_responses
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.json_text import dumped
 from renderlayer.wire.common.remarks import HEADER, header_value, remarks
@@ -34,17 +32,52 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class FrontDoor:
-    """One endpoint; `named_events`: its stream's values are {"event": name, "data": …}, and no [DONE] follows them."""
+    """One endpoint.
 
-    begin: Begin
+    Attributes:
+        open: gives what begins an answer; imports what that needs when it is asked for.
+        named_events: its stream's values are {"event": name, "data": …}, and no [DONE] follows them.
+    """
+
+    open: Callable[[], Begin]
     named_events: bool = False
+
+    @cached_property
+    def begin(self) -> Begin:
+        """What begins an answer, opened once."""
+        with uncollected():
+            return self.open()
+
+
+def _chat() -> Begin:
+    from renderlayer.pipeline.chat import PendingChat
+
+    return PendingChat
+
+
+def _completion() -> Begin:
+    from renderlayer.pipeline.completion import PendingCompletion
+
+    return PendingCompletion
+
+
+def _responses() -> Begin:
+    from renderlayer.pipeline.responses import pending_responses
+
+    return pending_responses
+
+
+def _messages() -> Begin:
+    from renderlayer.pipeline.messages import pending_messages
+
+    return pending_messages
 
 
 PATHS: dict[str, FrontDoor] = {
-    "/v1/chat/completions": FrontDoor(PendingChat),
-    "/v1/completions": FrontDoor(PendingCompletion),
-    "/v1/responses": FrontDoor(pending_responses, named_events=True),
-    "/v1/messages": FrontDoor(pending_messages, named_events=True),
+    "/v1/chat/completions": FrontDoor(_chat),
+    "/v1/completions": FrontDoor(_completion),
+    "/v1/responses": FrontDoor(_responses, named_events=True),
+    "/v1/messages": FrontDoor(_messages, named_events=True),
 }
 
 

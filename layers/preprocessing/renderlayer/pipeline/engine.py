@@ -14,11 +14,11 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from renderlayer.deadline import is_over, out_of_time, seconds_left
-from renderlayer.derender.events.responses_items import GENERATE_PREFIX
 from renderlayer.errors import BadGateway, GatewayTimeout, RenderLayerError, Unavailable
 from renderlayer.pipeline.engine_answers import GENERATE, EngineError, NoRoute, check, decoded, events
 from renderlayer.pipeline.engine_states import Outcome, begun, observe
 from renderlayer.secrets.secret import FRESH_SECONDS, Secret
+from renderlayer.wire.generate import GENERATE_PREFIX
 
 ABORT = "/inference/v1/abort_requests"
 HEALTH = "/health"

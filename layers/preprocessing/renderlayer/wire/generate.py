@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from renderlayer.errors import BadRequest
 from renderlayer.wire.common.base import INT64_MAX, INT64_MIN, Body, DictOf, ListOf
 
+GENERATE_PREFIX = "generate-tokens-"
+"""What an engine puts before the id of a request."""
 CACHE_SALT_LENGTH = 128
 _SALT_FORBIDDEN = frozenset("@/\\\0")
 

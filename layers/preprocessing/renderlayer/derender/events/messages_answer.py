@@ -9,7 +9,6 @@ from renderlayer.derender.events.blocks import Kind
 from renderlayer.derender.events.calls import chunk_answer, first_chunk, reopened, whole_answer
 from renderlayer.derender.events.encoder import EventStream, EventStreamEncoder, Named, encode_stream
 from renderlayer.derender.events.messages_events import MessagesEncoder, content_of, message, stop, usage
-from renderlayer.derender.events.responses_items import GENERATE_PREFIX
 from renderlayer.derender.events.state import resumed
 from renderlayer.errors import BadRequest
 from renderlayer.render.messages.request import chat_request
@@ -23,6 +22,7 @@ from renderlayer.wire.derender_dialects import (
     Preamble,
     parse_messages,
 )
+from renderlayer.wire.generate import GENERATE_PREFIX
 from renderlayer.wire.messages import MessagesRequest
 
 Json = dict[str, Any]

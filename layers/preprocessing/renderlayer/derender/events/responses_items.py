@@ -13,11 +13,11 @@ from renderlayer.errors import BadRequest
 from renderlayer.render.responses.tools import Origin
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.derender_dialects import CARRIED_ITEMS
+from renderlayer.wire.generate import GENERATE_PREFIX
 from renderlayer.wire.responses import ResponsesRequest
 
 Json = dict[str, Any]
 
-GENERATE_PREFIX = "generate-tokens-"
 _ID = "resp_"
 # finish_reason -> status, and why the response is incomplete; of other reasons the API knows nothing.
 _STATUS = {
