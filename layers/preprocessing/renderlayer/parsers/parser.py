@@ -29,7 +29,7 @@ from renderlayer.parsers.reasoning.reasoning_format import ReasoningFormat
 from renderlayer.parsers.tool_calls.forced import NamedMachine, RequiredMachine
 from renderlayer.parsers.values.schema import checked, digest, inputs
 
-_VERSION = 2
+_VERSION = 3
 
 Mode = Literal["pass", "native", "named", "required"]
 
