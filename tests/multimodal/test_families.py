@@ -181,6 +181,11 @@ def test_unheard_of_models_show_what_they_take() -> None:
 
 def test_every_family_takes_no_more_than_its_architecture() -> None:
     for architecture in FAMILIES.keys() & TAKEN.keys():
-        config = {"architectures": [architecture], "vision_config": CLIP, "candidate_resolutions": [[384, 384]]}
+        config = {
+            "architectures": [architecture],
+            "vision_config": CLIP,
+            "text_config": {"model_type": "qwen2"},
+            "candidate_resolutions": [[384, 384]],
+        }
         family = build(Facts(config, {}, {}, {}, {}, Words()))
         assert family is not None and set(family.modalities) <= set(TAKEN[architecture])

@@ -105,10 +105,10 @@ class UnlimitedOCR(DeepseekOCR):
         super().__init__(facts)
         self.lone = lone
 
-    def among(self, count: int) -> UnlimitedOCR:
+    def for_item_count(self, count: int) -> UnlimitedOCR:
         return self if self.lone == (count == 1) else UnlimitedOCR(self.facts, count == 1)
 
-    def circumstances(self, modality: str) -> dict[str, Any]:
+    def hash_context(self, modality: str) -> dict[str, Any]:
         return {"cropping": self.lone}
 
     def grid(self, size: Size) -> Size:
