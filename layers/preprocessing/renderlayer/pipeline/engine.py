@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from contextlib import aclosing, asynccontextmanager, suppress
 from math import inf
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -150,7 +150,7 @@ class Engine:
         """A request's answer, once its head is there and says that all is well."""
         client = self._client()
         async with _before(end):
-            response = await client.send(client.build_request("POST", GENERATE, json=body), stream=True)
+            response = await self._begun(client, client.build_request("POST", GENERATE, json=body))
         try:
             if response.status_code != httpx2.codes.OK:
                 async with _before(end):
@@ -159,6 +159,26 @@ class Engine:
             yield response
         finally:
             await response.aclose()
+
+    async def _begun(self, client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+        """Send a request, to the head of its answer.
+
+        One that is left while its connection is made is cancelled once that is done: httpcore would keep the connection
+        for good, neither used nor closed.
+        """
+        connected = asyncio.Event()
+
+        async def trace(event: str, info: Any) -> None:
+            if event.endswith("send_request_headers.started"):
+                connected.set()
+
+        request.extensions["trace"] = trace
+        sending = asyncio.ensure_future(client.send(request, stream=True))
+        try:
+            return await asyncio.shield(sending)
+        except asyncio.CancelledError:
+            self._later(_cancelled(sending, connected))
+            raise
 
     @asynccontextmanager
     async def _until_answered(self, request: Json) -> AsyncIterator[None]:
@@ -205,7 +225,10 @@ class Engine:
         logger.warning("engine %s: %s%s%s", self._shown, fault.message, why, hint)
 
     def _abort_later(self, request_id: str) -> None:
-        task = asyncio.get_running_loop().create_task(self._abort(request_id))
+        self._later(self._abort(request_id))
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._aborts.add(task)
         task.add_done_callback(self._aborts.discard)
 
@@ -234,6 +257,16 @@ class Engine:
 
 def _aborted(choice: Any) -> bool:
     return isinstance(choice, dict) and choice.get("finish_reason") == "abort"
+
+
+async def _cancelled(sending: asyncio.Future[httpx2.Response], connected: asyncio.Event) -> None:
+    """Cancel a request as soon as it has a connection; close the answer that came all the same."""
+    waiting = asyncio.ensure_future(connected.wait())
+    await asyncio.wait((sending, waiting), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    sending.cancel()
+    with suppress(asyncio.CancelledError, httpx2.HTTPError):
+        await (await sending).aclose()
 
 
 def _end(timeout: float | None) -> float | None:
