@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from typing import Any
 
 import httpx2
@@ -174,3 +174,37 @@ def test_faults_are_told_to_the_operator(
     assert told in line
     assert not {"secret", "private"} & set(line.replace(":", " ").split())
     assert "engine:8000" not in caught.value.message
+
+
+def test_a_call_that_is_left_while_it_connects_keeps_no_connection() -> None:
+    """Left after any number of the loop's turns: the pool must not hold what nobody will use or close."""
+
+    async def run() -> list[str]:
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(silent, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        client = Engine(f"http://127.0.0.1:{port}")
+        try:
+            for turns in range(30):
+                call = asyncio.ensure_future(client.generate(REQUEST))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                call.cancel()
+                with suppress(asyncio.CancelledError):
+                    await call
+            pool = client._client()._transport._pool  # type: ignore[attr-defined]
+            async with asyncio.timeout(20):
+                while kept := [connection for connection in pool.connections if not connection.is_idle()]:
+                    if client._aborts:
+                        await asyncio.wait(client._aborts)
+                    else:
+                        return [repr(connection) for connection in kept]
+            return []
+        finally:
+            server.close()
+            await client.aclose()
+
+    assert wait(run()) == []
