@@ -23,7 +23,7 @@ DEVIATIONS := $(wildcard layers/preprocessing/deviations.txt)
 replay = $(if $(2),$(BIN)/python $(PARITY) --serve "$(BIN)/python -m $(1) serve" --models $(SHARED)/models \
   $(DEVIATIONS:%=--deviations %) $(2))
 
-CLIENTS := all llama-index
+CLIENT_SETS := all llama-index
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
 
 SAM_VERSION := 1.170.0
@@ -67,8 +67,8 @@ test: lint ## lint, types and the quick tests: minutes
 test-all: lint ## lint, types and every test
 	$(PYTEST)
 
-test-clients: $(INSTALLED) $(CLIENTS:%=.cache/clients/%/.installed) ## the SDKs and agents of tests/clients against `make run`'s gateway
-	for set in $(CLIENTS); do .cache/clients/$$set/bin/python -m pytest -c tests/clients/pytest.ini --rootdir . \
+test-clients: $(INSTALLED) $(CLIENT_SETS:%=.cache/clients/%/.installed) ## the SDKs and agents of tests/clients against `make run`'s gateway
+	for set in $(CLIENT_SETS); do .cache/clients/$$set/bin/python -m pytest -c tests/clients/pytest.ini --rootdir . \
 	  --confcutdir tests/clients tests/clients || exit 1; done
 
 # clients bring versions of their own, which neither the project's nor each other's allow
