@@ -29,7 +29,7 @@ from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.common.base import parse
 from tests.bench.measure import warm
 from tests.events import http_api
-from tests.functions.test_imports import HEAVY, PROGRAM, imported
+from tests.functions.test_imports import PROGRAM, imported
 from tests.multimodal.images import data_url, encoded, picture
 from tests.references.vision import make_vision_folder
 from tests.runtime import Function
@@ -41,6 +41,8 @@ QUALITY = 20
 PHOTOS = 10
 ROUNDS = 9
 MEGABYTE = 1 << 20
+HEAVY = {"torch", "transformers", "numpy", "PIL"}
+"""What a layout does without."""
 
 
 def main() -> None:
@@ -75,7 +77,7 @@ def layout(bundle: Path, photo: bytes) -> None:
     environment = {"RENDERLAYER_MODEL": str(bundle)}
     with Function("functions.render.app.handler", environment) as function:
         milliseconds = warm(function, event)
-    loaded = imported(PROGRAM, event, environment) & HEAVY
+    loaded = imported(PROGRAM.replace("{name}", "render"), event, environment) & HEAVY
     print(f"photo, {len(photo) >> 10} KB, layout only   {milliseconds:7.2f} ms   heavy modules: {loaded or 'none'}")
     print(f"hello world, same body       {least:7.2f} ms")
 
