@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from renderlayer.multimodal.arrays import bfloat16, patch_rows, tensor
 from renderlayer.multimodal.image import fixed_point
+from renderlayer.multimodal.image.antialias import resize_antialiased
 from renderlayer.multimodal.image.processing import Recipe, centred, finished, padded, tiles
 from renderlayer.multimodal.image.resize import Filter, resize
-from renderlayer.multimodal.pixels.antialias import resize_antialiased
 
 
 def noise(height: int, width: int, seed: int = 0, extreme: bool = False) -> NDArray[np.uint8]:

@@ -50,28 +50,6 @@ class GenerateRequest(TypedDict):
     ec_transfer_params: dict[str, Any] | None
 
 
-class ChatCompletion(TypedDict):
-    """A whole answer of `/v1/chat/completions` (docs/wire.md 6.5), with the keys that every answer has."""
-
-    id: str
-    object: str
-    created: int
-    model: str
-    choices: list[dict[str, Any]]
-    usage: dict[str, Any]
-
-
-class Completion(TypedDict):
-    """A whole answer of `/v1/completions` (docs/wire.md 6.8), with the keys that every answer has."""
-
-    id: str
-    object: str
-    created: int
-    model: str
-    choices: list[dict[str, Any]]
-    usage: dict[str, Any]
-
-
 class Chunk(TypedDict):
     """One event of a streamed answer (docs/wire.md 6.6), with the keys that every event has."""
 
@@ -80,6 +58,18 @@ class Chunk(TypedDict):
     created: int
     model: str
     choices: list[dict[str, Any]]
+
+
+class ChatCompletion(Chunk):
+    """A whole answer of `/v1/chat/completions` (docs/wire.md 6.5), with the keys that every answer has."""
+
+    usage: dict[str, Any]
+
+
+class Completion(Chunk):
+    """A whole answer of `/v1/completions` (docs/wire.md 6.8), with the keys that every answer has."""
+
+    usage: dict[str, Any]
 
 
 class LoadedModel:

@@ -139,7 +139,7 @@ def _square(image: Any, edge: int) -> Any:
     """Bit patterns of bfloat16 of shape (3, edge, edge)."""
     from renderlayer.multimodal.arrays import bfloat16
     from renderlayer.multimodal.image import processing
-    from renderlayer.multimodal.pixels.antialias import resize_antialiased
+    from renderlayer.multimodal.image.antialias import resize_antialiased
 
     recipe = processing.Recipe("bilinear", 1 / 255, tuple(CLIP_MEAN), tuple(CLIP_STD), fused=False)
     return bfloat16(resize_antialiased(processing.normalised(processing.planes(image), recipe), (edge, edge)))
