@@ -10,10 +10,10 @@ import logging
 import sys
 import time
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from renderlayer.http.execution.counts import COUNTS
-from renderlayer.http.execution.disconnect import CLIENT_CLOSED_REQUEST, LEFT
+from renderlayer.http.execution.disconnect import LEFT
+from renderlayer.http.execution.watch import Watch
 from renderlayer.settings import Settings
 
 LONGEST = 200
@@ -62,23 +62,16 @@ class AccessLog:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not access.isEnabledFor(logging.INFO):
             return await self._app(scope, receive, send)
-        began, status = time.perf_counter(), 500
-        counts: dict[str, int] = scope.setdefault(COUNTS, {})
-
-        async def watched(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
+        watch = Watch(scope, send)
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, watch.send)
         finally:
-            milliseconds = round((time.perf_counter() - began) * 1e3, 1)
+            milliseconds = round(watch.seconds * 1e3, 1)
+            counts = {name: count for name, count in watch.counts.items() if name != LEFT}
             fields = {
                 "method": scope["method"],
                 "path": scope["path"][:LONGEST],
-                "status": CLIENT_CLOSED_REQUEST if counts.pop(LEFT, None) else status,
+                "status": watch.status,
                 "duration_ms": milliseconds,
                 **counts,
             }

@@ -7,7 +7,6 @@ Where a server has several processes (`http/server/workers.py`), each tells the 
 from __future__ import annotations
 
 import os
-import time
 from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
@@ -15,11 +14,10 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.process_collector import ProcessCollector
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer.http.execution import stages
-from renderlayer.http.execution.counts import COUNTS
-from renderlayer.http.execution.disconnect import CLIENT_CLOSED_REQUEST, LEFT
+from renderlayer.http.execution.watch import Watch
 from renderlayer.http.middleware.auth import Keys, RequireKey
 from renderlayer.http.paths import FRONT_DOOR
 from renderlayer.http.routes import ROUTES
@@ -92,26 +90,17 @@ class Metrics:
             await self._measured(scope, receive, send)
 
     async def _measured(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, status = time.perf_counter(), 500
-        counts: dict[str, int] = scope.setdefault(COUNTS, {})
-
-        async def watched(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
+        watch = Watch(scope, send)
         try:
             with self._running.track_inprogress():
-                await self._app(scope, receive, watched)
+                await self._app(scope, receive, watch.send)
         finally:
             path = scope["path"] if scope["path"] in KNOWN else OTHER
-            shown = CLIENT_CLOSED_REQUEST if LEFT in counts else status
             method = scope["method"] if path != OTHER and scope["method"] in METHODS else OTHER
-            self._requests.labels(method, path, shown).inc()
-            self._seconds.labels(path).observe(time.perf_counter() - began)
+            self._requests.labels(method, path, watch.status).inc()
+            self._seconds.labels(path).observe(watch.seconds)
             for kind in KINDS:
-                count = counts.get(f"{kind}_tokens", 0)
+                count = watch.counts.get(f"{kind}_tokens", 0)
                 # derender's prompt_tokens is the caller's word: counters take no negative, nor what no float holds
                 believed = count if 0 <= count <= MOST_TOKENS else 0
                 self._tokens.labels(kind).inc(believed)
