@@ -100,6 +100,17 @@ def test_texts_with_unsettled_marks_go_to_tokenizers(make_folder: MakeFolder, tm
     assert model.tokenizer.encode(text) == expected
 
 
+def test_texts_with_bytes_that_have_no_token_go_to_tokenizers(make_folder: MakeFolder, tmp_path: Path) -> None:
+    tokenizer = open_bundle(pack(make_folder(kind="partial_byte_level"), tmp_path / "out")).tokenizer
+    assert tokenizer.engine == "kitoken"
+    differing = 0
+    for text in (" \x16\x88", "a \x16\x88 b", "\x16", "x\U00040000y", " \U00040000\x88"):
+        expected = tokenizer.reference.encode(text, add_special_tokens=False).ids
+        differing += tokenizer._engine.value(text) != expected
+        assert tokenizer.encode(text) == expected
+    assert differing
+
+
 def test_doubtful_pattern() -> None:
     assert doubtful_pattern([]) is None
     pattern = doubtful_pattern([(0x5C8, 0x5C9), (0x2581, 0x2581), (0x1F600, 0x1F64F)])

@@ -16,6 +16,8 @@ from tokenizers import (
     trainers,
 )
 
+from renderlayer.bundle.decoding import byte_level_piece
+
 SPECIAL = ("<s>", "</s>", "<unk>", "<|im_start|>", "<|im_end|>")
 CORPUS = [
     "The quick brown fox doesn't jump over the lazy dog; 1234567890 times, she said.",
@@ -44,6 +46,22 @@ def nfc_byte_level() -> Tokenizer:
     """As Qwen: byte-level BPE after NFC."""
     tokenizer = byte_level()
     tokenizer.normalizer = normalizers.NFC()
+    return tokenizer
+
+
+def partial_byte_level() -> Tokenizer:
+    """As SmolLM: bytes that its corpus never held, here \\x16 and the first one of a high plane, have no token."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    known = [byte for byte in range(256) if byte not in (0x16, 0xF1)]
+    alphabet = [byte_level_piece(bytes([byte])) for byte in known]
+    corpus = [*CORPUS, " \x88\x88 \x88"]
+    trainer = trainers.BpeTrainer(vocab_size=600, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(corpus * 4, trainer)
+    tokenizer.add_special_tokens([AddedToken(text, normalized=False, special=True) for text in SPECIAL])
     return tokenizer
 
 
@@ -86,7 +104,8 @@ def unigram() -> Tokenizer:
 
 
 KINDS: dict[str, Callable[[], Tokenizer]] = {
-    function.__name__: function for function in (byte_level, nfc_byte_level, byte_fallback, word_piece, unigram)
+    function.__name__: function
+    for function in (byte_level, nfc_byte_level, partial_byte_level, byte_fallback, word_piece, unigram)
 }
 
 

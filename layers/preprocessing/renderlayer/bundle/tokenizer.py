@@ -46,6 +46,7 @@ class Tokenizer:
         self._reference_lock = threading.Lock()
         self._reference: Any = None
         self._doubtful = doubtful_pattern(description["doubtful"]) if self.engine == "kitoken" else None
+        self._doubtful_ascii = any(low < 0x80 for low, _ in description["doubtful"])
         self.encode_plain = PlainEncoder(folder, self.encode, lambda: vocabulary.added)
         """Token ids of a text that stays text: no special token that it spells becomes one."""
         self._engine: Background[Encode] | None = None
@@ -127,7 +128,7 @@ class Tokenizer:
         engine = self.load().value
         if self._fast_after and (fast := self._fast_engine()) is not None and len(text) >= self._fast_after:
             return fast
-        if self._doubtful is not None and not text.isascii() and self._doubtful.search(text):
+        if self._doubtful is not None and (self._doubtful_ascii or not text.isascii()) and self._doubtful.search(text):
             return self._encode_with_reference
         return engine
 

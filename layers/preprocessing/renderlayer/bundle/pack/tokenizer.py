@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from renderlayer.bundle.pack.probes.divergent_characters import doubtful_characters
+from renderlayer.bundle.pack.probes.splits import split_difference, with_written_pattern
 from renderlayer.bundle.pack.probes.texts import fuzz_texts
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.bundle.pack.special_tokens import merge_tokens
@@ -128,8 +130,10 @@ def _prove_kitoken(
     """Evidence, and the characters whose texts must go to `tokenizers` all the same."""
     from kitoken import Kitoken
 
+    original = json.loads(file.read_text(encoding="utf-8"))
+    written = with_written_pattern(original)
     try:
-        engine = Kitoken.from_tokenizers_file(str(file))
+        engine = Kitoken.from_tokenizers(json.dumps(written, ensure_ascii=False).encode())
         engine.to_file(str(file.with_suffix(".kitoken")))
         engine = Kitoken.from_file(str(file.with_suffix(".kitoken")))
     except Exception as error:
@@ -142,6 +146,8 @@ def _prove_kitoken(
     known = doubtful_pattern(divergent_characters)
     plain = [number for number, text in enumerate(texts) if known is None or not known.search(text)]
     evidence = _compare(encode, [texts[number] for number in plain], [expected[number] for number in plain])
+    if evidence["equal"] and (difference := split_difference(original, written)):
+        evidence = {"equal": False, "texts": len(plain), "difference": difference}
     return {"version": version("kitoken"), **evidence}, divergent_characters
 
 

@@ -1,15 +1,19 @@
 """Characters that kitoken and `tokenizers` may read differently; texts that hold one go to `tokenizers`.
 
-There are two kinds. Unicode normalization of combining marks depends on the version of Unicode that a library knows:
-marks that one takes for unassigned are not put in order. And where a character stands for a space inside the
-vocabulary, texts that hold that very character are split otherwise.
+There are three kinds. Unicode normalization of combining marks depends on the version of Unicode that a library knows:
+marks that one takes for unassigned are not put in order. Where a character stands for a space inside the vocabulary,
+texts that hold that very character are split otherwise. And a byte for which the vocabulary has no token is left out by
+both, but `tokenizers` merges what then stands side by side.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from renderlayer.bundle.decoding import byte_level_piece
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _LAST = 0x1FFFF
@@ -32,7 +36,26 @@ def doubtful_characters(reference: Any, kitoken: Any, decoder: dict[str, Any]) -
         found |= set(_unsettled_marks(reference.normalizer.normalize_str, kitoken))
     if decoder["kind"] == "metaspace":
         found |= set(map(ord, decoder["replacement"]))
+    if decoder["kind"] == "byte_level":
+        found |= set(_without_token(reference))
     return list(_ranges(sorted(found)))
+
+
+def _without_token(reference: Any) -> Iterator[int]:
+    """Code points of which a byte has no token in a byte-level vocabulary."""
+    lacking = {byte for byte in range(256) if reference.token_to_id(byte_level_piece(bytes([byte]))) is None}
+    yield from (code for code in range(0x80) if code in lacking)
+    if lacking & set(range(0x80, 0xC0)):  # bytes that continue a character are in one of many
+        yield from range(0x80, sys.maxunicode + 1)
+    else:
+        yield from (code for code in range(0x80, sys.maxunicode + 1) if _first_byte(code) in lacking)
+
+
+def _first_byte(code: int) -> int:
+    """The first byte of a character's UTF-8 of several bytes."""
+    if code < 0x800:
+        return 0xC0 | code >> 6
+    return 0xE0 | code >> 12 if code < 0x10000 else 0xF0 | code >> 18
 
 
 def _normalizers(reference: Any) -> Iterator[str]:
