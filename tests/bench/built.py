@@ -8,11 +8,13 @@ from functools import partial
 from infra.rehearsal.machine import ROOT, interpreter, runtime
 from tests.bench.measure import beside, cold
 from tests.events import http_api
+from tests.pipeline.scripted import ScriptedEngine
 from tests.runtime import Function
 
 BUILT = ROOT / ".aws-sam/build"
 HELLO = "tests.bench.hello.handler"
 CHAT = '{"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 16}'
+SHORT_CHAT = '{"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}'
 TOKENS = (
     '{"generate_response": {"request_id": "bench", "choices": [{"index": 0, "token_ids": [9906], '
     '"finish_reason": "stop"}]}, "prompt_tokens": 9}'
@@ -36,5 +38,10 @@ def cold_starts(line: Callable[[str, str], None]) -> None:
         "derender": ("derender.app.handler", serving, http_api("/v1/chat/completions/derender", TOKENS)),
     }
     make = partial(Function, python=runtime(), paths=(layer, ROOT / "functions", ROOT))
-    for name, told in beside("hello world", cold(handlers, make)).items():
-        line(f"cold start, built {name}", told)
+    engine = ScriptedEngine([9906])
+    engine.pause = 0
+    with engine.served() as url:
+        answering = {**serving, "RENDERLAYER_ENGINE_URL": url}
+        handlers["front door"] = ("complete.app.handler", answering, http_api("/v1/chat/completions", SHORT_CHAT))
+        for name, told in beside("hello world", cold(handlers, make)).items():
+            line(f"cold start, built {name}", told)

@@ -11,8 +11,11 @@ from renderlayer.http.execution.garbage import uncollected
 if TYPE_CHECKING:
     from renderlayer.http.aws.lambda_handler import LambdaHandler
 
-LATE_COMMIT = ("MIMALLOC_ARENA_EAGER_COMMIT", "0")
-"""Has the allocator of kitoken (mimalloc) take memory when it needs it, which is 17 MB less for Qwen3's tokenizer."""
+ENVIRONMENT = {
+    "MIMALLOC_ARENA_EAGER_COMMIT": "0",  # kitoken's allocator takes memory when it needs it: 17 MB less for Qwen3
+    "PYDANTIC_DISABLE_PLUGINS": "__all__",  # to look for them among all packages takes 5 ms
+}
+"""What libraries read as they are imported."""
 
 
 def function(part: str) -> LambdaHandler:
@@ -24,7 +27,8 @@ def function(part: str) -> LambdaHandler:
     Raises:
         ConfigurationError: the settings or the model cannot work.
     """
-    os.environ.setdefault(*LATE_COMMIT)
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     with uncollected():
         from renderlayer.http.app import create_app
         from renderlayer.http.aws.lambda_handler import LambdaHandler
