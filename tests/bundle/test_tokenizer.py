@@ -139,6 +139,7 @@ def test_fast_engine_serves_long_texts_once_it_is_loaded(
     assert tokenizer._fast is not None
     fast = tokenizer._fast.value
     assert tokenizer._encoder(long) is fast
+    assert tokenizer._encoder(long + "'\u017f") is not fast
     assert tokenizer._encoder("short") is not fast
     assert tokenizer.encode(long) == expected
     with pytest.raises(BadRequest):

@@ -22,6 +22,8 @@ Encode = Callable[[str], list[int]]
 
 _FAST_DELAY = 1.0
 """Seconds after the first text that fastokens starts to load, so that it does not hold up the first answer."""
+FOLDED = re.compile("[\u017f\u212a]")
+"""Characters whose lower case is an ASCII letter, for `(?i:'s)` and its like: fastokens does not look at that."""
 
 
 class Tokenizer:
@@ -126,7 +128,8 @@ class Tokenizer:
     def _encoder(self, text: str) -> Encode:
         """The engine for this text."""
         engine = self.load().value
-        if self._fast_after and (fast := self._fast_engine()) is not None and len(text) >= self._fast_after:
+        fast = self._fast_engine() if self._fast_after else None
+        if fast is not None and len(text) >= self._fast_after and (text.isascii() or not FOLDED.search(text)):
             return fast
         if self._doubtful is not None and (self._doubtful_ascii or not text.isascii()) and self._doubtful.search(text):
             return self._encode_with_reference

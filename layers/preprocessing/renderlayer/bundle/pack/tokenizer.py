@@ -14,7 +14,7 @@ from renderlayer.bundle.pack.probes.splits import split_difference, with_written
 from renderlayer.bundle.pack.probes.texts import fuzz_texts
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.bundle.pack.special_tokens import merge_tokens
-from renderlayer.bundle.tokenizer import doubtful_pattern, load_reference
+from renderlayer.bundle.tokenizer import FOLDED, doubtful_pattern, load_reference
 from renderlayer.errors import ConfigurationError
 
 TEXTS = 3000
@@ -146,9 +146,19 @@ def _prove_kitoken(
     known = doubtful_pattern(divergent_characters)
     plain = [number for number, text in enumerate(texts) if known is None or not known.search(text)]
     evidence = _compare(encode, [texts[number] for number in plain], [expected[number] for number in plain])
-    if evidence["equal"] and (difference := split_difference(original, written)):
-        evidence = {"equal": False, "texts": len(plain), "difference": difference}
+    evidence = _with_splits(evidence, split_difference(original, written, _kitoken_encode, known))
     return {"version": version("kitoken"), **evidence}, divergent_characters
+
+
+def _kitoken_encode(description: str) -> Callable[[str], Sequence[int]]:
+    from kitoken import Kitoken
+
+    engine = Kitoken.from_tokenizers(description.encode())
+
+    def encode(text: str) -> Sequence[int]:
+        return engine.encode(text, True)
+
+    return encode
 
 
 def _prove_fastokens(file: Path, texts: Sequence[str], expected: Sequence[list[int]]) -> dict[str, Any]:
@@ -160,7 +170,23 @@ def _prove_fastokens(file: Path, texts: Sequence[str], expected: Sequence[list[i
         engine = fastokens.Tokenizer.from_file(str(file))
     except Exception as error:
         return _untried(version("fastokens"), f"it does not load this tokenizer: {error}")
-    return {"version": version("fastokens"), **_compare(lambda text: engine.encode(text).ids, texts, expected)}
+    pairs = [(text, ids) for text, ids in zip(texts, expected, strict=True) if not FOLDED.search(text)]
+    evidence = _compare(lambda text: engine.encode(text).ids, *zip(*pairs, strict=True))
+
+    def load(description: str) -> Callable[[str], Sequence[int]]:
+        encode = fastokens.Tokenizer.from_json_str(description).encode
+        return lambda text: encode(text).ids
+
+    original = json.loads(file.read_text(encoding="utf-8"))
+    return {
+        "version": version("fastokens"),
+        **_with_splits(evidence, split_difference(original, original, load, FOLDED)),
+    }
+
+
+def _with_splits(evidence: dict[str, Any], difference: str) -> dict[str, Any]:
+    """Evidence of equal ids, unless texts are split differently."""
+    return {**evidence, "equal": False, "difference": difference} if evidence["equal"] and difference else evidence
 
 
 def _untried(engine_version: str, why: str) -> dict[str, Any]:
