@@ -1,7 +1,7 @@
 """Audio: decoded to mono float32 at the model's rate (wire.md 4.3).
 
 PCM in WAV files is read here, anything else through PyAV. Samples of another rate are resampled by a windowed sinc,
-whose last bits depend on the processor, or by FFmpeg's resampler where the rates have hardly a factor in common.
+or by FFmpeg's resampler where the rates have hardly a factor in common.
 """
 
 from __future__ import annotations

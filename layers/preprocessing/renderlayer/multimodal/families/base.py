@@ -17,7 +17,7 @@ from renderlayer.multimodal.video.sampling import Source
 
 Options = dict[str, Any]
 
-SPECTROGRAM_GAP = "a spectrogram's and a resampled sound's last bits depend on the processor that computes them"
+SPECTROGRAM_GAP = "a spectrogram's last bits depend on the processor that computes it"
 _SECTIONS = frozenset({"images_kwargs", "videos_kwargs", "audio_kwargs", "text_kwargs", "common_kwargs"})
 
 
