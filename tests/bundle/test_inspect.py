@@ -99,3 +99,12 @@ def test_media_that_are_not_rendered(
     assert told.err.count("warning: ") == 2
     refused = "refused: media of OpenPanguVLForConditionalGeneration are not rendered here"
     assert f"\nmedia\n  image  {refused}\n  video  refused" in told.out
+
+
+def test_it_says_when_prompts_can_be_extended(
+    model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pack", str(model_folder), "-o", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert "continues: turns without reasoning, because the template drops reasoning" in shown
+    assert "tool turn                 extended" in shown

@@ -46,6 +46,7 @@ def _pack_arguments(parser: argparse.ArgumentParser) -> None:
 def _pack(arguments: argparse.Namespace) -> int:
     from renderlayer import multimodal
     from renderlayer.bundle.pack import pack
+    from renderlayer.render.continuing.packed import add_continues
     from renderlayer.roundtrip import add_round_trip
 
     _tell_progress()
@@ -60,6 +61,8 @@ def _pack(arguments: argparse.Namespace) -> int:
             print(f"warning: {line}", file=sys.stderr)
         PACKING.info("trying whether calls and reasoning come back from the parsers")
         add_round_trip(bundle)
+        PACKING.info("trying when prompts can be extended")
+        add_continues(bundle)
 
     _show(str(pack(arguments.model, arguments.output, arguments.revision, check)))
     return 0
@@ -94,12 +97,13 @@ def _show(bundle: str) -> None:
     from renderlayer import multimodal
     from renderlayer.bundle import open_bundle
     from renderlayer.bundle.inspect import summary
+    from renderlayer.render.continuing import packed
     from renderlayer.roundtrip import shown
 
     print(summary(bundle))
-    tried = shown(bundle)
-    if tried:
-        print("", *tried, sep="\n")
+    for lines in (shown(bundle), packed.shown(bundle)):
+        if lines:
+            print("", *lines, sep="\n")
     promises = multimodal.promises(open_bundle(bundle))
     if promises:
         print("\nmedia", *(f"  {modality}  {promise}" for modality, promise in promises.items()), sep="\n")

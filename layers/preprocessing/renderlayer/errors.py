@@ -8,6 +8,7 @@
     ├── PermissionDenied          403  PermissionDeniedError
     ├── NotFound                  404  NotFoundError
     ├── MethodNotAllowed          405  MethodNotAllowedError
+    ├── Conflict                  409  ConflictError              (a prompt that had to be extended cannot be)
     ├── PayloadTooLarge           413  PayloadTooLargeError
     ├── Unprocessable             422  UnprocessableEntityError   (media that could not be fetched)
     ├── FailedDependency          424  FailedDependencyError      (a reference whose object is gone: render again)
@@ -126,6 +127,11 @@ class RequestTimeout(RenderLayerError):
 
     status = 408
     type = "RequestTimeoutError"
+
+
+class Conflict(RenderLayerError):
+    status = 409
+    type = "ConflictError"
 
 
 class PayloadTooLarge(RenderLayerError):

@@ -40,6 +40,10 @@ class Tokenizer:
         self.engine: str = description["engine"]
         self.prefix_ids: list[int] = description["prefix_ids"]
         self.suffix_ids: list[int] = description["suffix_ids"]
+        self.boundaries = frozenset(description["boundaries"]["both"])
+        """Added tokens over which the tokenizer never merges, as packing proved."""
+        self.right_boundaries = self.boundaries | frozenset(description["boundaries"]["right"])
+        """The same, and those that take white space before them away: what follows them is tokenized alone."""
         self._file = folder / "tokenizer.json"
         self._vocabulary = vocabulary
         self._fast_after = fast_after if description["fastokens"]["equal"] else 0

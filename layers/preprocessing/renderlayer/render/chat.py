@@ -50,6 +50,9 @@ def rendered(
 ) -> dict[str, Any]:
     """The GenerateRequest of a chat request that has passed its API's own checks."""
     kwargs = chat_kwargs(request, server)
+    if request.continue_from is not None:
+        prompt, continuation = _continued(request, server, kwargs, dialect)
+        return {**_finished(request, server, prompt, kwargs, request_id, dialect), "continuation": continuation}
     prompt = _reused(request, server, dialect) or _prompt(request, server, kwargs, dialect)
     return _finished(request, server, prompt, kwargs, request_id, dialect)
 
@@ -97,21 +100,44 @@ def prompt_length(request: ChatCompletionRequest, server: ServedModel) -> int:
 def _prompt(
     request: ChatCompletionRequest, server: ServedModel, kwargs: dict[str, Any], dialect: Dialect, limited: bool = True
 ) -> Prompt:
-    tools = request.tool_dicts()
-    if request.tool_choice == "none" and server.settings.exclude_tools_when_tool_choice_none:
-        tools = None
     return conversation_prompt(
         request.messages,
         server,
         kwargs=kwargs,
         options=_options(request),
         chat_template=request.chat_template,
-        tools=tools,
+        tools=_shown_tools(request, server),
         media=MediaOptions(media_payload(request, server), request.media_io_kwargs, request.mm_processor_kwargs),
         effort=effort(request.reasoning_effort, server),
         limited=limited,
         dialect=dialect,
     )
+
+
+def _shown_tools(request: ChatCompletionRequest, server: ServedModel) -> list[dict[str, Any]] | None:
+    """The tools as the template sees them."""
+    if request.tool_choice == "none" and server.settings.exclude_tools_when_tool_choice_none:
+        return None
+    return request.tool_dicts()
+
+
+def _continued(
+    request: ChatCompletionRequest, server: ServedModel, kwargs: dict[str, Any], dialect: Dialect
+) -> tuple[Prompt, dict[str, Any]]:
+    """The prompt that goes on from given ids, and what is said about that (wire.md 2.10)."""
+    from renderlayer.render.continuing import Writer, continued
+
+    writer = Writer(
+        server,
+        kwargs,
+        _shown_tools(request, server),
+        request.chat_template,
+        effort(request.reasoning_effort, server),
+        dialect,
+        request.add_special_tokens,
+        tuple(entry for entry in request.stop_token_ids or () if 0 <= entry < len(server.model.vocabulary)),
+    )
+    return continued(request, writer, lambda: _prompt(request, server, kwargs, dialect))
 
 
 def _reused(request: ChatCompletionRequest, server: ServedModel, dialect: Dialect) -> Prompt | None:

@@ -10,6 +10,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.wire.chat_tools import custom_names, needs_functions, plain_call, with_functions
 from renderlayer.wire.common.base import Body, DictOf, ListOf, parse_at, refused
 from renderlayer.wire.common.sampling import MediaOptions, SamplingFields, check_number
+from renderlayer.wire.generate import ContinueFrom
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -93,6 +94,7 @@ class ChatCompletionRequest(SamplingFields):
     media_io_kwargs: MediaOptions | None = None
     mm_processor_kwargs: dict[str, Any] | None = None
     return_prompt_text: bool | None = None
+    continue_from: ContinueFrom | None = None
 
     _custom_tools: tuple[str, ...] = PrivateAttr(())
 

@@ -40,6 +40,19 @@ class StreamOptions(Body):
     continuous_usage_stats: bool | None = False
 
 
+class ContinueFrom(Body):
+    """What the last turn was rendered to and what was sampled for it, so that the prompt goes on from there (2.10).
+
+    `messages` counts the request's messages that the ids hold, the sampled turn included.
+    """
+
+    prompt_token_ids: Annotated[ListOf[int], Field(min_length=1)]
+    output_token_ids: ListOf[int]
+    messages: Annotated[int, Field(ge=1)]
+    history: Literal["template", "keep"] = "template"
+    require: bool = False
+
+
 class PlaceholderRange(Body):
     """Where an item's tokens stand: `length` tokens from `offset` in token_ids.
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from renderlayer import __version__
 from renderlayer.bundle.model import FORMAT, MANIFEST
+from renderlayer.bundle.pack.boundaries import describe_boundaries
 from renderlayer.bundle.pack.facts import describe_facts
 from renderlayer.bundle.pack.families import check_supported, keeps_texts
 from renderlayer.bundle.pack.plain import describe_plain
@@ -95,6 +96,7 @@ def _write(source: ModelSource, out: Path, fastokens: bool) -> None:
     expected = [encoding.ids for encoding in encoder.encode_batch(texts, add_special_tokens=False)]
     vocabulary = describe_decoder(full, proof_ids(full, expected))
     tokenizer = describe_engine(encoder, out, vocabulary["decoder"], texts, expected, fastokens)
+    tokenizer["boundaries"] = describe_boundaries(encoder, reference.special)
     if keeps_texts(source):
         tokenizer["plain"] = describe_plain(out, texts)
     logger.info("writing the vocabulary")

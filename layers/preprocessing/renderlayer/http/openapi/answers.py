@@ -7,12 +7,28 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from renderlayer.wire.derender import DerenderStreamState, PromptLogprob
+from renderlayer.wire.generate import GenerateRequest
 
 
 class Answer(BaseModel):
     """What comes back, key for key."""
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class Continuation(Answer):
+    """What became of `continue_from`: `kept` of the given ids begin the prompt, `appended` ids follow them."""
+
+    mode: Literal["extended", "rendered"]
+    reason: str | None = Field(description="Why the prompt was rendered anew.")
+    kept: int
+    appended: int
+
+
+class RenderedPrompt(GenerateRequest):
+    """What an engine generates from; `continuation` only where the request has `continue_from`."""
+
+    continuation: Continuation | None = None
 
 
 class Usage(Answer):

@@ -39,8 +39,8 @@ RENDERS = (
         "Render a chat",
         body=ChatCompletionRequest,
         examples=examples.CHAT_WITH_TOOLS,
-        answer=GenerateRequest,
-        errors=RENDER,
+        answer=answers.RenderedPrompt,
+        errors=(*RENDER, 409),
     ),
     Operation(
         "POST",

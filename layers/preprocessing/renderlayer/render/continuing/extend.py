@@ -1,0 +1,207 @@
+"""A request with `continue_from`: its prompt extended, or rendered anew with a reason (docs/wire.md 2.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from renderlayer.errors import BadRequest, Conflict
+from renderlayer.render.continuing.history import check_one_turn, check_said, pieces_of, turns_within
+from renderlayer.render.continuing.join import suffix_ids
+from renderlayer.render.continuing.refusal import DROPPED, REWRITTEN, NotExtended
+from renderlayer.render.continuing.stand_ins import CALL, CONTENT, REASONING, Form, Marks, Span, with_stand_ins
+from renderlayer.render.continuing.thoughts import has_thought
+from renderlayer.render.continuing.turn_end import turn_end
+from renderlayer.render.continuing.writing import Writer, Writing
+from renderlayer.render.types import Prompt
+from renderlayer.served_model import ServedModel
+from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.generate import ContinueFrom
+
+Json = dict[str, Any]
+FIELD = "continue_from"
+
+
+def continued(
+    request: ChatCompletionRequest, writer: Writer, render: Callable[[], Prompt]
+) -> tuple[Prompt, dict[str, Any]]:
+    """The prompt of a request with `continue_from`.
+
+    Args:
+        writer: of the request.
+        render: renders the whole conversation anew.
+
+    Returns:
+        The prompt, and the answer's `continuation` object.
+
+    Raises:
+        BadRequest: the field does not fit the messages.
+        Conflict: the prompt cannot be extended, and nothing else will do.
+    """
+    given = request.continue_from
+    assert given is not None
+    if not 1 <= given.messages <= len(request.messages):
+        raise BadRequest(
+            f"{FIELD}.messages must be between 1 and the number of messages.", f"{FIELD}.messages", given.messages
+        )
+    ids = [*given.prompt_token_ids, *given.output_token_ids]
+    try:
+        _check_request(request, given, writer.server)
+        suffix = extension(given, request.messages, writer)
+        if len(ids) + len(suffix) > writer.server.max_model_len:
+            raise NotExtended("the extended prompt is longer than the context")
+    except NotExtended as refused:
+        reason = str(refused)
+        if given.require:
+            raise Conflict(f"{FIELD}: the prompt cannot be extended: {reason}.", FIELD) from refused
+        prompt = render()
+        kept = _common(ids, prompt.token_ids)
+        return prompt, _told("rendered", reason, kept, len(prompt.token_ids) - kept)
+    calls = sum(len(message.get("tool_calls") or ()) for message in request.messages)
+    prompt = Prompt([*ids, *suffix], history_tool_calls=calls)
+    return prompt, _told("extended", None, len(ids), len(suffix))
+
+
+def _told(mode: str, reason: str | None, kept: int, appended: int) -> dict[str, Any]:
+    return {"mode": mode, "reason": reason, "kept": kept, "appended": appended}
+
+
+def _check_request(request: ChatCompletionRequest, given: ContinueFrom, server: ServedModel) -> None:
+    """What needs no rendering to be known.
+
+    Raises:
+        NotExtended: it cannot be extended.
+    """
+    roles = [message["role"] for message in request.messages]
+    if roles[given.messages - 1] != "assistant":
+        raise NotExtended("the last of the messages that the ids hold is not the assistant's")
+    if len(roles) == given.messages:
+        raise NotExtended("there is no new message")
+    if "assistant" in roles[given.messages :]:
+        raise NotExtended("there is a message of the assistant among the new ones")
+    if request.continue_final_message:
+        raise NotExtended("continue_final_message continues a message instead")
+    if request.truncate_prompt_tokens is not None or request.return_token_offsets:
+        raise NotExtended("truncation and token offsets need the whole prompt's text")
+    if request.add_special_tokens and server.model.tokenizer.suffix_ids:
+        raise NotExtended("the tokenizer puts a token of its own behind every prompt")
+    size = len(server.model.vocabulary)
+    for ids in (given.prompt_token_ids, given.output_token_ids):
+        if ids and not (min(ids) >= 0 and max(ids) < size):
+            raise NotExtended("there are ids that are not in this model's vocabulary")
+
+
+def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> list[int]:
+    """The token ids that belong behind the given ones.
+
+    Raises:
+        NotExtended: they cannot be proved to begin the prompt of `messages`.
+    """
+    known = given.messages
+    error = NotExtended("")
+    for form in Form:
+        marks = Marks()
+        shown = with_stand_ins(messages, known, marks, form)
+        try:
+            before = writer.write(shown[: known - 1], generate=True)
+            now = writer.write(shown, generate=writer.kwargs.get("add_generation_prompt", True))
+            spans = marks.spans(now.text, sum(message["role"] == "assistant" for message in messages[:known]))
+        except NotExtended as refused:
+            error = refused
+            continue
+        return _extension(given, shown, messages, marks, before, now, spans, writer)
+    raise error
+
+
+def _extension(
+    given: ContinueFrom,
+    shown: Sequence[Json],
+    messages: Sequence[Json],
+    marks: Marks,
+    before: Writing,
+    now: Writing,
+    spans: Sequence[Span],
+    writer: Writer,
+) -> list[int]:
+    known = given.messages
+    turns = [message for message in messages[:known] if message["role"] == "assistant"]
+    then = pieces_of(before.text, marks.spans(before.text, len(turns) - 1), shown[: known - 1], writer, ends=True)
+    texts = [*turns_within(_prompt_text(given, writer), then, writer), writer.text(given.output_token_ids)]
+    check_one_turn(texts[-1], writer)
+    for message, text in zip(turns, texts, strict=True):
+        check_said(message, text)
+    if given.history != "keep":
+        pieces = pieces_of(now.text, spans, shown, writer, ends=False)
+        if any(old.messages != new.messages for old, new in zip(then[:-1], pieces, strict=False)) or not then[
+            -1
+        ].text.startswith(pieces[-1].messages):
+            raise NotExtended(REWRITTEN)
+        for message, span, text in zip(turns, spans, texts, strict=True):
+            if REASONING not in span.kinds and (_has_reasoning(message) or has_thought(text)):
+                raise NotExtended(DROPPED)
+    return _suffix(given, now, spans[-1], messages[known]["role"], writer)
+
+
+def _prompt_text(given: ContinueFrom, writer: Writer) -> str:
+    """Text of the prompt, without what the tokenizer puts before every prompt."""
+    ids, prefix = given.prompt_token_ids, writer.server.model.tokenizer.prefix_ids
+    if writer.add_special_tokens and prefix and ids[: len(prefix)] == prefix:
+        ids = ids[len(prefix) :]
+    return writer.text(ids)
+
+
+def _has_reasoning(message: Json) -> bool:
+    return bool(message.get("reasoning") or message.get("reasoning_content"))
+
+
+def _suffix(given: ContinueFrom, now: Writing, last: Span, following: str, writer: Writer) -> list[int]:
+    """Token ids from the token that ends the sampled turn on, or from behind it where it was sampled.
+
+    Raises:
+        NotExtended: nobody can say where the turn ends, or the tokenizer merges over the join.
+    """
+    kind = CALL if CALL in last.kinds else CONTENT
+    end = turn_end(writer, kind, following)
+    rest = now.text[last.end :]
+    sampled = given.output_token_ids[-1] if given.output_token_ids else None
+    stopped = sampled in writer.stops.values() or (end.closer and sampled == writer.id_of(end.closer))
+    if end.closer:
+        at = end.find(rest, kind == CALL)
+        if at is None:
+            raise NotExtended("nobody can say where the sampled turn ends in this template")
+        start = at
+        if stopped:
+            assert sampled is not None
+            if not end.own and writer.text([sampled]) != end.closer:
+                raise NotExtended(
+                    f"the output ends with {writer.text([sampled])}, and the template goes on with {end.closer}"
+                )
+            start += len(end.closer)
+        elif kind == CONTENT:
+            start = 0
+    elif kind == CALL:
+        raise NotExtended("the template closes calls with no token")
+    else:
+        start = 0
+    if now.ids is not None:
+        return _ids_from(now.ids, last.end + start, writer)
+    ids = [*given.prompt_token_ids, *given.output_token_ids]
+    return suffix_ids(ids, rest[start:], writer.server.model.tokenizer)
+
+
+def _ids_from(ids: list[int], start: int, writer: Writer) -> list[int]:
+    """The ids behind `start` characters of their text."""
+    low = 0
+    while low < len(ids) and len(writer.text(ids[:low])) < start:
+        low += max(1, (start - len(writer.text(ids[:low]))) // (writer.server.model.facts.longest_token or 1))
+    return ids[low:]
+
+
+def _common(given: Sequence[int], rendered: Sequence[int]) -> int:
+    """How many ids both begin with."""
+    count = 0
+    for one, other in zip(given, rendered, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count

@@ -1,0 +1,153 @@
+"""The proof that ids hold a conversation: what is written around the assistant's turns is in their text, in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from renderlayer.render.continuing.refusal import NOT_THE_HISTORY, NotExtended
+from renderlayer.render.continuing.stand_ins import CALL, CONTENT, Span
+from renderlayer.render.continuing.turn_end import turn_end
+from renderlayer.render.continuing.writing import Writer
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What is written before a turn of the assistant, from the end of the turn before it.
+
+    Attributes:
+        text: from the first message that follows the turn before.
+        sure: characters of it that end with the last message; what follows them opens the turn, and may be written
+            otherwise in a prompt than in a history.
+    """
+
+    text: str
+    sure: int
+
+    @property
+    def messages(self) -> str:
+        return self.text[: self.sure]
+
+
+def pieces_of(text: str, spans: Sequence[Span], messages: Sequence[Json], writer: Writer, ends: bool) -> list[Piece]:
+    """The pieces before the turns of `spans`; `ends`: and the one behind the last of them.
+
+    Args:
+        messages: those that were written.
+
+    Raises:
+        NotExtended: nobody can say where a message begins.
+    """
+    turns = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+    starts = [0, *(span.end for span in spans)]
+    stops = [*(span.start for span in spans), *([len(text)] if ends else [])]
+    places = [*turns[: len(spans)], *([len(messages)] if ends else [])]
+    return [
+        _piece(text[start:stop], messages, places, number, spans, writer)
+        for number, (start, stop) in enumerate(zip(starts, stops, strict=False))
+    ]
+
+
+def _piece(
+    text: str, messages: Sequence[Json], places: Sequence[int], number: int, spans: Sequence[Span], writer: Writer
+) -> Piece:
+    first = places[number - 1] + 1 if number else 0
+    between = messages[first : places[number]]
+    if number and between:
+        end = turn_end(writer, CALL if CALL in spans[number - 1].kinds else CONTENT, between[0]["role"])
+        start = end.start_of_next(text, CALL in spans[number - 1].kinds)
+        if start is None:
+            raise NotExtended("nobody can say where a turn of the assistant ends in this template")
+        text = text[start:]
+    return Piece(text, _end_of_messages(text, between))
+
+
+def _end_of_messages(text: str, messages: Sequence[Json]) -> int:
+    """Where the last message's own text ends; the text's end, where it is not written as it stands."""
+    content = messages[-1].get("content") if messages else None
+    if isinstance(content, list):
+        content = next((part["text"] for part in reversed(content) if isinstance(part, dict) and "text" in part), "")
+    said = content.strip() if isinstance(content, str) else ""
+    words = re.findall(r"\w+", said)
+    for wanted in (said, words[-1] if words else ""):
+        if wanted and (at := text.rfind(wanted)) >= 0:
+            return at + len(wanted)
+    return len(text)
+
+
+def turns_within(prompt: str, pieces: Sequence[Piece], writer: Writer) -> list[str]:
+    """Texts of the turns between the pieces of a history, the last of which ends the prompt.
+
+    Args:
+        prompt: text of the ids.
+
+    Raises:
+        NotExtended: the prompt is not of this history.
+    """
+    turns: list[str] = []
+    at = 0
+    for number, piece in enumerate(pieces[:-1]):
+        start, length = _found(prompt, at, piece.messages, writer, first=number == 0)
+        if number:
+            turns.append(prompt[at:start])
+        at = start + length
+        at += _common(piece.text[piece.sure :], prompt[at : at + len(piece.text)])
+    last = pieces[-1].text
+    if not prompt.endswith(last):
+        last = writer.normal(last)
+    start = len(prompt) - len(last)
+    if not prompt.endswith(last) or start < at or (len(pieces) == 1 and start):
+        raise NotExtended(NOT_THE_HISTORY)
+    if len(pieces) > 1:
+        turns.append(prompt[at:start])
+    for turn in turns:
+        check_one_turn(turn, writer)
+    return turns
+
+
+def _found(prompt: str, at: int, text: str, writer: Writer, first: bool) -> tuple[int, int]:
+    """Place and length of a piece; it is looked for as it stands, and as the tokenizer's normalisers make it."""
+    for normal in (False, True):
+        piece = writer.normal(text) if normal else text
+        start = prompt.find(piece, at) if not first else (0 if prompt.startswith(piece) else -1)
+        if start >= 0:
+            return start, len(piece)
+    raise NotExtended(NOT_THE_HISTORY)
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    count = 0
+    while count < min(len(one), len(other)) and one[count] == other[count]:
+        count += 1
+    return count
+
+
+def check_one_turn(text: str, writer: Writer) -> None:
+    """Refuse a text with a stop token in its midst: there is more in it than one turn.
+
+    Raises:
+        NotExtended: there is.
+    """
+    for stop in writer.stops:
+        if stop in text.removesuffix(stop):
+            raise NotExtended(NOT_THE_HISTORY)
+
+
+def check_said(message: Json, text: str) -> None:
+    """Refuse a message that says something that is not in its turn's text.
+
+    Raises:
+        NotExtended: it was changed.
+    """
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    said = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    said += [call["function"]["name"] for call in message.get("tool_calls") or ()]
+    for entry in said:
+        if isinstance(entry, str) and entry.strip() not in text and "\ufffd" not in text:
+            raise NotExtended("a message of the assistant says what is not in the ids")
