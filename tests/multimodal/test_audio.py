@@ -24,7 +24,7 @@ from renderlayer.multimodal.arrays import bfloat16, tensor
 from renderlayer.multimodal.audio import resample, spectrogram
 from renderlayer.multimodal.audio.sound import Sound, open_sound
 from renderlayer.multimodal.families import build
-from renderlayer.multimodal.families.base import Facts
+from renderlayer.multimodal.families.base import Facts, Family
 from renderlayer.multimodal.tensor import int32, int64
 from renderlayer.settings import Settings
 from tests.multimodal.processed import Words
@@ -212,6 +212,45 @@ def test_equal_samples_hash_alike(listener: Model) -> None:
 def test_too_short(listener: Model) -> None:
     with pytest.raises(BadRequest, match="too short"):
         multimodal.apply(listener, SETTINGS, listener.tokenizer.encode("<|AUDIO|>"), [audio(wav(tone(0.01)))])
+
+
+def gemma(architecture: str) -> Family:
+    config = {"architectures": [architecture], "audio_config": {}}
+    family = build(Facts(config, {}, {}, {}, {}, Words()))
+    assert family is not None and "audio" not in family.gaps
+    return family
+
+
+@pytest.mark.parametrize("model", ["Gemma3n", "Gemma4"])
+@pytest.mark.parametrize("seconds", [0.034, 0.3, 1, 3.01, 30, 31.03])
+@pytest.mark.parametrize("options", [{}, {"input_scale_factor": 0.5, "preemphasis_htk_flavor": False}])
+def test_gemma_is_exact(model: str, seconds: float, options: dict[str, Any]) -> None:
+    module = pytest.importorskip(f"transformers.models.{model.lower()}.feature_extraction_{model.lower()}")
+    samples = tone(seconds)
+    extractor = getattr(module, f"{model}AudioFeatureExtractor")(**options)
+    out = extractor([samples], sampling_rate=RATE, truncation=model == "Gemma3n")
+    mel, mask = out["input_features"][0], out["input_features_mask"][0]
+    if model == "Gemma4":
+        mel, mask = mel[mask], mask[mask]
+    family = gemma(f"{model}ForConditionalGeneration")
+    fields = family.plan("audio", Sound(samples, RATE), {"audio_kwargs": options}).fields()
+    assert fields["input_features_padded"].value == tensor("bfloat16", bfloat16(mel))
+    assert fields["input_features_mask"].value == tensor("bool", mask)
+
+
+@pytest.mark.parametrize(("model", "fewest"), [("Gemma3n", 513), ("Gemma4", 161)])
+def test_gemma_needs_a_frame(model: str, fewest: int) -> None:
+    family = gemma(f"{model}ForConditionalGeneration")
+    with pytest.raises(BadRequest, match="too short"):
+        family.plan("audio", Sound(tone(1)[: fewest - 1], RATE), {})
+    fields = family.plan("audio", Sound(tone(1)[:fewest], RATE), {}).fields()
+    assert fields["input_features_padded"].value.shape == (1, 128)
+
+
+@pytest.mark.parametrize(("samples", "count"), [(161, 1), (16_000, 25), (480_000, 750), (600_000, 750)])
+def test_gemma4_has_a_token_every_40_ms(samples: int, count: int) -> None:
+    plan = gemma("Gemma4ForConditionalGeneration").plan("audio", Sound(np.zeros(samples, np.float32), RATE), {})
+    assert plan.is_embed == [False, *[True] * count, False]
 
 
 SECONDS = (0.01, 0.5, 3.01, 29.995, 30, 31, 65.3)

@@ -27,7 +27,10 @@ from tests.multimodal.evidence import MORE_RECORDINGS, RECORDINGS
 from tests.multimodal.recorded import media, ranges_fault
 from tests.multimodal.test_recordings import comparable, settings_of
 
-ON_PURPOSE = {"fam-gemma3n/img_two", "fam-gemma4/vid_img"}
+ON_PURPOSE = {
+    *(f"fam-gemma3n/{case}" for case in ("img_two", "aud_two", "aud_same_twice", "aud_img")),
+    "fam-gemma4/vid_img",
+}
 """Answered here, and refused by the reference for faults of its own: ranges of neighbours that overlap, and metadata of
 one modality only (wire.md 9.12)."""
 SETS = sorted({name for name in (*RECORDINGS.values(), *MORE_RECORDINGS) if name.startswith("fam-")})

@@ -48,6 +48,7 @@ def facts(architecture: str) -> Facts:
     config: dict[str, Any] = {
         "architectures": [architecture],
         "vision_config": CLIP,
+        "audio_config": {},
         "candidate_resolutions": [[384, 384]],
         "llm_config": {"model_type": "qwen2"},
     }

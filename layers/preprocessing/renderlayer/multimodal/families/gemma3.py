@@ -31,7 +31,7 @@ Box = tuple[int, int, int, int]  # left, top, right, bottom
 class Gemma3(Plain):
     """Gemma 3 with its SigLIP tower."""
 
-    modalities = ("image",)
+    modalities: tuple[str, ...] = ("image",)
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts

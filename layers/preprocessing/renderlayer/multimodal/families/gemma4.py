@@ -1,28 +1,35 @@
-"""Gemma 4: the image at its own shape within a budget of patches, padded to the budget; a video as timed images."""
+"""Gemma 4: the image at its own shape within a budget of patches, padded to the budget; a video as timed images; a
+sound as a token every 40 ms."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
+from renderlayer.multimodal.families.gemma_audio import gemma4_fields, gemma4_tokens
 from renderlayer.multimodal.families.sizes import Size
 from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
 from renderlayer.multimodal.video.clip import Clip
 
+if TYPE_CHECKING:
+    from renderlayer.multimodal.audio.sound import Sound
+
 _DEFAULTS = {**COMMON, "do_normalize": False, "patch_size": 16, "max_soft_tokens": 280, "pooling_kernel_size": 3}
 _BUDGETS = (70, 140, 280, 560, 1120)
+_AUDIO_ENDS = ("eoa_token_id", "eoa_token_index")
+_LONGEST = 750  # tokens of a sound
 _FRAME_BUDGET = 70  # tokens of a video's frame
 
 
 class Gemma4(Plain):
-    """Images and videos of Gemma 4."""
+    """Images, videos and, of the sizes with an audio encoder, sound of Gemma 4."""
 
-    modalities = ("image", "video")
+    modalities: tuple[str, ...] = ("image", "video")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -30,15 +37,36 @@ class Gemma4(Plain):
         self.video = facts.token("<|video|>", "video_token_id")
         self.begin = facts.token("<|image>", "boi_token_id")
         self.end = facts.token("<image|>", "eoi_token_id")
+        if facts.config.get("audio_config") is None:
+            return
+        self.modalities = ("image", "video", "audio")
+        self.sampling_rate = int(facts.audio.get("sampling_rate") or 16_000)
+        self.audio = facts.token("<|audio|>", "audio_token_id")
+        self.audio_marks = facts.token("<|audio>", "boa_token_id"), facts.token("<audio|>", *_AUDIO_ENDS)
+        self.longest = int(facts.processor.get("audio_seq_length") or _LONGEST)
 
     def placeholder(self, modality: str, ordinal: int) -> str:
         return f"<|{modality}|>"
 
     def target(self, modality: str) -> list[int]:
+        if modality == "audio":
+            return [self.audio]
         return [self.video] if modality == "video" else [self.image]
 
     def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
+        if modality == "audio":
+            return self._plan_sound(media, kwargs)
         return self._plan_video(media, kwargs) if modality == "video" else self._plan_image(media, kwargs)
+
+    def _plan_sound(self, sound: Sound, kwargs: Mapping[str, Any]) -> Plan:
+        count = gemma4_tokens(len(sound.samples), self.sampling_rate, self.longest)
+        if not count:
+            raise BadRequest("The audio is too short to be represented inside the model")
+        begin, end = self.audio_marks
+        tokens = [begin, *[self.audio] * count, end]
+        chosen = options(self.facts.audio, kwargs, "audio_kwargs")
+        heard = [token == self.audio for token in tokens]
+        return Plan(tokens, {}, lambda: gemma4_fields(sound.samples, chosen), heard)
 
     def _plan_video(self, clip: Clip, kwargs: Mapping[str, Any]) -> Plan:
         """Each frame is an image behind its time, in minutes and seconds."""
