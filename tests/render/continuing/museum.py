@@ -23,7 +23,7 @@ WRITTEN = tuple(
     f"<｜hy_{name}:opensource｜>" for name in ("eos", "User", "Assistant", "begin_of_sentence")
 )  # put together by their template
 STOPS = (
-    "</s>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|eom|>", "<|user|>",
+    "</s>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|user|>",
     "<|observation|>", "<|return|>", "<|call|>", "<|calls|>", "<end_of_turn>", "<turn|>", "<|tool_response>",
     "<|end_of_text|>", "<|END_OF_TURN_TOKEN|>", "<｜end▁of▁sentence｜>", "[e~[", "<seed:eos>", "<|end_of_msg|>",
     "</assistant>", "[|endofturn|]", "<sep>", "<SPECIAL_12>", "<|assistant_end|>", "<|tools_suffix|>",

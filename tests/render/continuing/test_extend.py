@@ -270,3 +270,21 @@ def test_words_of_another_alphabet_and_marks_in_messages(server: ServedModel) ->
 
 def test_without_the_field_nothing_is_said(server: ServedModel) -> None:
     assert "continuation" not in render(server, [USER])
+
+
+FIRST_CALL = """\
+{%- for message in messages %}<|im_start|>{{ message.role }}
+{{ message.content or "" }}{% if message.tool_calls %}<tool_call>
+{{- message.tool_calls[0].function | tojson }}</tool_call>{% endif %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""
+
+
+def test_a_template_that_writes_the_first_of_several_calls(tmp_path: Path) -> None:
+    server = served(tmp_path, FIRST_CALL)
+    said = call(content="Two of them.")
+    said["tool_calls"] = [said["tool_calls"][0], {**said["tool_calls"][0], "id": "call00001"}]
+    rendered, given = go_on(server, [USER, said], "Two of them." + ODD_CALL * 2 + "<|im_end|>", [RESULT])
+    assert (
+        text(server, extended(rendered, given)) == "\n<|im_start|>tool\n21 degrees<|im_end|>\n<|im_start|>assistant\n"
+    )

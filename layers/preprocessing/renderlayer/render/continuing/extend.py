@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from renderlayer.errors import BadRequest, Conflict
-from renderlayer.render.continuing.history import check_one_turn, check_said, pieces_of, turns_within
+from renderlayer.render.continuing.history import Turn, check_one_turn, check_said, pieces_of, turns_within
 from renderlayer.render.continuing.join import suffix_ids
 from renderlayer.render.continuing.refusal import DROPPED, REWRITTEN, NotExtended
 from renderlayer.render.continuing.stand_ins import CALL, CONTENT, REASONING, Form, Marks, Span, with_stand_ins
@@ -126,18 +126,19 @@ def _extension(
     known = given.messages
     turns = [message for message in messages[:known] if message["role"] == "assistant"]
     then = pieces_of(before.text, marks.spans(before.text, len(turns) - 1), shown[: known - 1], writer, ends=True)
-    texts = [*turns_within(_prompt_text(given, writer), then, writer), writer.text(given.output_token_ids)]
-    check_one_turn(texts[-1], writer)
-    for message, text in zip(turns, texts, strict=True):
-        check_said(message, text)
+    sampled = writer.text(given.output_token_ids)
+    check_one_turn(sampled, writer)
+    found = [*turns_within(_prompt_text(given, writer), then, writer), Turn(sampled, sampled)]
+    for message, span, turn in zip(turns, spans, found, strict=True):
+        check_said(message, span, turn.whole)
     if given.history != "keep":
         pieces = pieces_of(now.text, spans, shown, writer, ends=False)
         if any(old.messages != new.messages for old, new in zip(then[:-1], pieces, strict=False)) or not then[
             -1
         ].text.startswith(pieces[-1].messages):
             raise NotExtended(REWRITTEN)
-        for message, span, text in zip(turns, spans, texts, strict=True):
-            if REASONING not in span.kinds and (_has_reasoning(message) or has_thought(text)):
+        for message, span, turn in zip(turns, spans, found, strict=True):
+            if REASONING not in span.kinds and (has_thought(turn.text) or _reasoning(message) in turn.text):
                 raise NotExtended(DROPPED)
     return _suffix(given, now, spans[-1], messages[known]["role"], writer)
 
@@ -150,8 +151,10 @@ def _prompt_text(given: ContinueFrom, writer: Writer) -> str:
     return writer.text(ids)
 
 
-def _has_reasoning(message: Json) -> bool:
-    return bool(message.get("reasoning") or message.get("reasoning_content"))
+def _reasoning(message: Json) -> str:
+    """The reasoning that a message names; what is in no text where it names none."""
+    named = message.get("reasoning") or message.get("reasoning_content")
+    return named.strip() or "\0" if isinstance(named, str) else "\0"
 
 
 def _suffix(given: ContinueFrom, now: Writing, last: Span, following: str, writer: Writer) -> list[int]:

@@ -63,24 +63,55 @@ def _piece(
         if start is None:
             raise NotExtended("nobody can say where a turn of the assistant ends in this template")
         text = text[start:]
-    return Piece(text, _end_of_messages(text, between))
+    sure = _end_of_messages(text, between)
+    return Piece(text, sure or _end_of_closed(text, writer))
 
 
 def _end_of_messages(text: str, messages: Sequence[Json]) -> int:
-    """Where the last message's own text ends; the text's end, where it is not written as it stands."""
-    content = messages[-1].get("content") if messages else None
+    """Where the last message's own text ends at the earliest: messages are looked for one behind the other.
+
+    Those that say nothing, or are not written as they stand, are passed over.
+    """
+    end = 0
+    for message in messages:
+        said = _said(message).strip()
+        words = re.findall(r"\w+", said)
+        for wanted in (said, words[-1] if words else ""):
+            if wanted and (at := text.find(wanted, end)) >= 0:
+                end = at + len(wanted)
+                break
+    return end
+
+
+def _end_of_closed(text: str, writer: Writer) -> int:
+    """Where the first closing token ends, if there is one; the text's end else."""
+    ends = [at + len(stop) for stop in writer.stops if (at := text.find(stop)) >= 0]
+    return min(ends, default=len(text))
+
+
+def _said(message: Json) -> str:
+    """The last text of a message."""
+    content = message.get("content")
     if isinstance(content, list):
         content = next((part["text"] for part in reversed(content) if isinstance(part, dict) and "text" in part), "")
-    said = content.strip() if isinstance(content, str) else ""
-    words = re.findall(r"\w+", said)
-    for wanted in (said, words[-1] if words else ""):
-        if wanted and (at := text.rfind(wanted)) >= 0:
-            return at + len(wanted)
-    return len(text)
+    return content if isinstance(content, str) else ""
 
 
-def turns_within(prompt: str, pieces: Sequence[Piece], writer: Writer) -> list[str]:
-    """Texts of the turns between the pieces of a history, the last of which ends the prompt.
+@dataclass(frozen=True)
+class Turn:
+    """A turn of the assistant in the text of ids.
+
+    Attributes:
+        text: from where the history and the ids begin to differ.
+        whole: with what opens it.
+    """
+
+    text: str
+    whole: str
+
+
+def turns_within(prompt: str, pieces: Sequence[Piece], writer: Writer) -> list[Turn]:
+    """The turns between the pieces of a history, the last of which ends the prompt.
 
     Args:
         prompt: text of the ids.
@@ -88,13 +119,13 @@ def turns_within(prompt: str, pieces: Sequence[Piece], writer: Writer) -> list[s
     Raises:
         NotExtended: the prompt is not of this history.
     """
-    turns: list[str] = []
-    at = 0
+    turns: list[Turn] = []
+    at = opened = 0
     for number, piece in enumerate(pieces[:-1]):
         start, length = _found(prompt, at, piece.messages, writer, first=number == 0)
         if number:
-            turns.append(prompt[at:start])
-        at = start + length
+            turns.append(Turn(prompt[at:start], prompt[opened:start]))
+        at = opened = start + length
         at += _common(piece.text[piece.sure :], prompt[at : at + len(piece.text)])
     last = pieces[-1].text
     if not prompt.endswith(last):
@@ -103,9 +134,9 @@ def turns_within(prompt: str, pieces: Sequence[Piece], writer: Writer) -> list[s
     if not prompt.endswith(last) or start < at or (len(pieces) == 1 and start):
         raise NotExtended(NOT_THE_HISTORY)
     if len(pieces) > 1:
-        turns.append(prompt[at:start])
+        turns.append(Turn(prompt[at:start], prompt[opened:start]))
     for turn in turns:
-        check_one_turn(turn, writer)
+        check_one_turn(turn.text, writer)
     return turns
 
 
@@ -138,16 +169,19 @@ def check_one_turn(text: str, writer: Writer) -> None:
             raise NotExtended(NOT_THE_HISTORY)
 
 
-def check_said(message: Json, text: str) -> None:
-    """Refuse a message that says something that is not in its turn's text.
+def check_said(message: Json, span: Span, text: str) -> None:
+    """Refuse a message that says something that the template writes and that is not in its turn's text.
+
+    Args:
+        span: of its stand-in.
 
     Raises:
         NotExtended: it was changed.
     """
-    content = message.get("content")
+    content = message.get("content") if CONTENT in span.kinds else None
     parts = content if isinstance(content, list) else [content]
     said = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    said += [call["function"]["name"] for call in message.get("tool_calls") or ()]
+    said += [call["function"]["name"] for call in message.get("tool_calls") or () if CALL in span.kinds]
     for entry in said:
         if isinstance(entry, str) and entry.strip() not in text and "\ufffd" not in text:
             raise NotExtended("a message of the assistant says what is not in the ids")

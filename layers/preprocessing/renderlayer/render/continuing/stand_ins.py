@@ -96,7 +96,7 @@ def _stand_in(message: Json, turn: int, marks: Marks, form: Form) -> Json:
     elif form is Form.SPARE:
         made["content"] = None
     if calls:
-        made["tool_calls"] = [*calls[:-1], _marked_call(calls[-1], marks.mark(CALL, turn))]
+        made["tool_calls"] = [_marked_call(call, marks.mark(CALL, turn)) for call in calls]
     return made
 
 

@@ -90,7 +90,14 @@ def _writer(server: ServedModel, kwargs: Mapping[str, Any], tools: bool) -> Writ
 
 
 def _tried(server: ServedModel, kwargs: Mapping[str, Any], follows: str, thinks: bool) -> str | None:
-    writer = _writer(server, kwargs, tools=follows == "tool")
+    """With tools, and where the template takes none, without."""
+    found = _with(_writer(server, kwargs, tools=True), follows, thinks)
+    if found is None and follows == "user":
+        return _with(_writer(server, kwargs, tools=False), follows, thinks)
+    return found
+
+
+def _with(writer: Writer, follows: str, thinks: bool) -> str | None:
     before: list[Json] = [{"role": "user", "content": _USER}]
     for turn, after in _turns(follows, thinks):
         messages = [*before, turn, after]
@@ -105,7 +112,7 @@ def _tried(server: ServedModel, kwargs: Mapping[str, Any], follows: str, thinks:
             closer = _closer(writer, follows, of_call="tool_calls" in turn)
         except NotExtended as refused:
             return str(refused)
-        encode = server.model.tokenizer.encode
+        encode = writer.server.model.tokenizer.encode
         given = ContinueFrom.model_construct(
             prompt_token_ids=prompt.ids or encode(prompt.text),
             output_token_ids=encode(_spelled(turn) + closer),
