@@ -17,7 +17,8 @@ from tests.render.continuing.conversations import TOOLS, Json, ids, render
 
 WORDS = (
     "Oslo", "weather", "the", "is", "21", "degrees", "é", "日本", "👍🏽", "naïve", "\n", "\n\n", "  ", "{", "}",
-    "[1, 2]", "true", "False", "null", '"quoted"', "it's", "<b>", "&amp;", "e\u0301", "ﬁ", "user", "assistant", "tool", "a_b-c",
+    "[1, 2]", "true", "False", "null", '"quoted"', "it's", "<b>", "&amp;", "e\u0301", "ﬁ", "user", "assistant",
+    "tool", "a_b-c",
 )  # fmt: skip
 
 
