@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from tests.events import http_api
+from tests.pipeline.scripted import ScriptedEngine
 from tests.runtime import ROOT
 
 TEXT = {
@@ -27,6 +28,8 @@ TEXT = {
     "typing_inspection",
 }
 """What a function may import beside the standard library, however it is asked."""
+HEAVY = {"fastapi", "httpx", "httpx2", "jinja2", "numpy", "PIL", "requests", "tokenizers", "torch", "transformers"}
+"""What a front door must not import; httpcore imports what it finds of trio, h2 and others, which a layer has not."""
 ELSEWHERE = {
     "functions",
     "sitecustomize",
@@ -62,10 +65,11 @@ def imported(program: str, event: dict[str, Any], environment: dict[str, str]) -
     return {name.partition(".")[0] for name in re.findall(r"^import time:.*\| *([\w.]+)$", done.stderr, re.M)}
 
 
-def foreign(name: str, path: str, body: dict[str, Any], server: Any) -> set[str]:
+def foreign(name: str, path: str, body: dict[str, Any], server: Any, **environment: str) -> set[str]:
     """What a function imports that the standard library does not have, from its start to its first answer."""
     event = http_api(path, json.dumps(body))
-    packages = imported(PROGRAM.replace("{name}", name), event, {"RENDERLAYER_MODEL": server.settings.model})
+    environment["RENDERLAYER_MODEL"] = server.settings.model
+    packages = imported(PROGRAM.replace("{name}", name), event, environment)
     return {package for package in packages - sys.stdlib_module_names - ELSEWHERE if not package.startswith("_")}
 
 
@@ -79,3 +83,12 @@ def test_what_a_derender_imports(server: Any) -> None:
     choice = {"index": 0, "token_ids": [1, 2], "finish_reason": "stop"}
     body = {"generate_response": {"request_id": "one", "choices": [choice]}, "prompt_tokens": 9}
     assert foreign("derender", "/v1/chat/completions/derender", body, server) <= TEXT
+
+
+def test_what_a_front_door_imports(server: Any) -> None:
+    engine = ScriptedEngine([1])
+    body = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
+    with engine.served() as url:
+        packages = foreign("complete", "/v1/chat/completions", body, server, RENDERLAYER_ENGINE_URL=url)
+    assert TEXT - packages < {"jmespath"}
+    assert not packages & HEAVY - {server.model.tokenizer.engine}

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from typing import Any
 
+import httpcore2
 import httpx2
 import pytest
 
@@ -17,6 +18,7 @@ from renderlayer.errors import BadGateway, Unavailable
 from renderlayer.pipeline.engine import Engine
 from tests.derender.engine import choice, response
 from tests.pipeline.loop import read, wait
+from tests.pipeline.mocked import MockEngine
 
 TEXTS = ["a b", "c\u2028d\u2029e\x85f", "g\x0bh\x0ci\x1cj", "ü😂"]
 REQUEST = {"request_id": "r", "token_ids": [1], "sampling_params": {}}
@@ -26,7 +28,7 @@ Answer = Callable[[httpx2.Request], httpx2.Response]
 
 @contextmanager
 def engine(answer: Answer, **options: Any) -> Iterator[Engine]:
-    client = Engine("http://engine/", transport=httpx2.MockTransport(answer), **options)
+    client = Engine("http://engine/", transport=MockEngine(answer), **options)
     yield client
     wait(client.aclose())
 
@@ -152,7 +154,7 @@ def test_answers_that_a_stop_cut_off_are_passed_on_or_refused() -> None:
         ("http://user:secret@engine:8000/v1", httpx2.Response(404, json={"detail": "Not Found"}), "without /v1"),
         ("http://engine:8000", httpx2.Response(404, json={"detail": "Not Found"}), "--enable-scale-out"),
         ("http://engine:8000", httpx2.Response(500, text="private words"), "status 500"),
-        ("http://engine:8000", httpx2.ConnectError("connection refused"), "ConnectError: connection refused"),
+        ("http://engine:8000", httpcore2.ConnectError("connection refused"), "ConnectError: connection refused"),
     ],
 )
 def test_faults_are_told_to_the_operator(
@@ -165,7 +167,7 @@ def test_faults_are_told_to_the_operator(
             raise answer
         return httpx2.Response(answer.status_code, content=answer.content)
 
-    client = Engine(url, transport=httpx2.MockTransport(respond))
+    client = Engine(url, transport=MockEngine(respond))
     with pytest.raises((BadGateway, Unavailable)) as caught:
         wait(client.generate(REQUEST))
     wait(client.aclose())
@@ -195,7 +197,7 @@ def test_a_call_that_is_left_while_it_connects_keeps_no_connection() -> None:
                 call.cancel()
                 with suppress(asyncio.CancelledError):
                     await call
-            pool = client._client()._transport._pool  # type: ignore[attr-defined]
+            pool = client._here().transport
             async with asyncio.timeout(20):
                 while kept := [connection for connection in pool.connections if not connection.is_idle()]:
                     if client._aborts:

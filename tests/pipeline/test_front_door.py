@@ -25,6 +25,7 @@ from renderlayer.wire.common.base import parse
 from renderlayer.wire.messages import MessagesRequest
 from tests.derender.engine import choice, encoded, events, response, split
 from tests.pipeline.loop import wait
+from tests.pipeline.mocked import MockEngine
 
 SAID = "Hello there, good day!"
 BODIES = {
@@ -45,7 +46,7 @@ def engine(server: ServedModel) -> Iterator[Engine]:
         told = b"".join([*map(sse.event, events(split(tokens, [1, 2, 3]))), sse.DONE])
         return httpx2.Response(200, content=told)
 
-    client = Engine("http://engine", transport=httpx2.MockTransport(answer))
+    client = Engine("http://engine", transport=MockEngine(answer))
     yield client
     wait(client.aclose())
 
@@ -85,7 +86,7 @@ def test_streams_of_named_events(server: ServedModel, engine: Engine, path: str)
 @pytest.mark.parametrize("path", BODIES)
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_engine_that_is_busy_is_an_ordinary_error(server: ServedModel, path: str, stream: bool) -> None:
-    busy = Engine("http://engine", transport=httpx2.MockTransport(lambda request: httpx2.Response(503)))
+    busy = Engine("http://engine", transport=MockEngine(lambda request: httpx2.Response(503)))
     answer = client_of(server, busy).post(path, json={**BODIES[path], "stream": stream})
     assert answer.status_code == Unavailable.status
     wait(busy.aclose())

@@ -24,6 +24,7 @@ from renderlayer.wire.common.base import parse
 from tests.derender.engine import choice, encoded, events, response, split
 from tests.models import open_server
 from tests.pipeline.loop import read, wait
+from tests.pipeline.mocked import MockEngine
 
 SAID = " and good day!"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -42,7 +43,7 @@ def engine(server: ServedModel) -> Iterator[Engine]:
         told = [event for index in indexes for event in events(split(tokens, [1, 2]), index=index)]
         return httpx2.Response(200, content=b"".join([*map(sse.event, told), sse.DONE]))
 
-    client = Engine("http://engine", transport=httpx2.MockTransport(answer))
+    client = Engine("http://engine", transport=MockEngine(answer))
     yield client
     wait(client.aclose())
 

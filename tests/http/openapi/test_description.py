@@ -28,6 +28,7 @@ from renderlayer.http.server.metrics import PATH as METRICS
 from renderlayer.pipeline.engine import Engine
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
+from tests.pipeline.mocked import MockEngine
 from tests.runtime import ROOT
 
 KEY = {"authorization": "Bearer key"}
@@ -52,7 +53,7 @@ def clients(server: ServedModel) -> Iterator[dict[str, TestClient]]:
     flags = {"served_model_name": [MODEL], "tool_call_parser": "hermes", "enable_auto_tool_choice": True}
     settings = replace(server.settings, api_key=["key"], **flags)
     renamed = ServedModel(server.model, settings)
-    engine = Engine("http://engine", transport=httpx2.MockTransport(generated))
+    engine = Engine("http://engine", transport=MockEngine(generated))
     door = Application(settings, waiting=complete_endpoints(renamed, engine))
     with (
         TestClient(create_app(settings, server=renamed), headers=KEY, raise_server_exceptions=False) as http,

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import aclosing, asynccontextmanager, suppress
+from http import HTTPStatus
 from math import inf
 from typing import Any
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
-
-import httpx2
 
 from renderlayer.deadline import is_over, out_of_time, seconds_left
 from renderlayer.errors import BadGateway, GatewayTimeout, RenderLayerError, Unavailable
+from renderlayer.pipeline.connections import OUT_OF_REACH, TOO_LATE, Connections, Response, Trace, Transport
 from renderlayer.pipeline.engine_answers import GENERATE, EngineError, NoRoute, check, decoded, events
 from renderlayer.pipeline.engine_states import Outcome, begun, observe
 from renderlayer.secrets.secret import FRESH_SECONDS, Secret
+from renderlayer.wire.common.json_text import compact
 from renderlayer.wire.generate import GENERATE_PREFIX
 
 ABORT = "/inference/v1/abort_requests"
 HEALTH = "/health"
-ANSWER_SECONDS = 600.0
-"""Longest time in which an engine may say nothing."""
-CONNECT_SECONDS = 5.0
 SHORT_SECONDS = 2.0
 """Longest time of a call that needs no model: health, abort."""
-IDLE_SECONDS = 3.0
-"""How long an idle connection is kept: less than the 5 s after which a vLLM server closes it."""
-IDLE_CONNECTIONS = 32
 
 Json = dict[str, Any]
 
@@ -38,25 +33,6 @@ Json = dict[str, Any]
 __all__ = ["Engine", "EngineError"]
 
 logger = logging.getLogger(__name__)
-
-
-class Bearer(httpx2.Auth):
-    """Sends the engine's key; one that a secret holds may have been rotated."""
-
-    def __init__(self, key: str | Secret) -> None:
-        self._key = key
-
-    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        if isinstance(self._key, str):
-            if self._key:
-                request.headers["Authorization"] = f"Bearer {self._key}"
-            yield request
-            return
-        for oldest in (FRESH_SECONDS, 0.0):
-            key, *_ = await asyncio.to_thread(self._key.texts, oldest)
-            request.headers["Authorization"] = f"Bearer {key}"
-            if (yield request).status_code != httpx2.codes.UNAUTHORIZED:
-                return
 
 
 class Engine:
@@ -79,15 +55,14 @@ class Engine:
         self,
         url: str,
         api_key: str | Secret = "",
-        transport: httpx2.AsyncBaseTransport | None = None,
+        transport: Transport | None = None,
         refuse_aborted: bool = False,
     ) -> None:
         self.url = url.rstrip("/")
-        self._shown = httpx2.URL(self.url).copy_with(userinfo=b"")
-        self._auth = Bearer(api_key)
+        self._key = api_key
         self._transport = transport
         self._refuse_aborted = refuse_aborted
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
+        self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, Connections] = WeakKeyDictionary()
         self._under_way: Counter[str] = Counter()
         self._aborts: set[asyncio.Task[None]] = set()
 
@@ -95,12 +70,12 @@ class Engine:
         """Close the connections, also those of event loops that run in other threads."""
         here = asyncio.get_running_loop()
         await asyncio.gather(*(task for task in self._aborts if task.get_loop() is here))
-        while self._clients:
-            loop, client = self._clients.popitem()
+        while self._connections:
+            loop, connections = self._connections.popitem()
             if loop is here:
-                await client.aclose()
+                await connections.aclose()
             elif loop.is_running():
-                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(client.aclose(), loop))
+                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(connections.aclose(), loop))
 
     async def generate(self, request: Json, timeout: float | None = None) -> Json:
         """One whole answer (wire.md 5.2). Cancelling the call stops the engine.
@@ -111,7 +86,7 @@ class Engine:
         """
         body, end = {**request, "stream": False, "stream_options": None}, _end(timeout)
         async with self._until_answered(request), self._sent(body, end) as response, _before(end):
-            answer = decoded(await response.aread())
+            answer = decoded(await response.read())
         if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
             raise BadGateway("The engine's answer is not a generate response.")
         if self._refuse_aborted and any(_aborted(choice) for choice in answer["choices"]):
@@ -143,26 +118,26 @@ class Engine:
             Unavailable, BadGateway: calls do not get through to it, or it says that it is not.
         """
         async with _before(_end(SHORT_SECONDS)):
-            response = await self._client().get(HEALTH)
-        check(response.status_code, response.headers, b"")
+            response = await self._answered("GET", HEALTH)
+            await response.read()
+        check(response.status, response.header(b"retry-after"), b"")
 
     @asynccontextmanager
-    async def _sent(self, body: Json, end: float | None) -> AsyncIterator[httpx2.Response]:
+    async def _sent(self, body: Json, end: float | None) -> AsyncIterator[Response]:
         """A request's answer, once its head is there and says that all is well."""
-        client = self._client()
         async with _before(end):
-            response = await self._begun(client, client.build_request("POST", GENERATE, json=body))
+            response = await self._begun(compact(body))
         try:
-            if response.status_code != httpx2.codes.OK:
+            if response.status != HTTPStatus.OK:
                 async with _before(end):
-                    content = await response.aread()
-                check(response.status_code, response.headers, content)
+                    content = await response.read()
+                check(response.status, response.header(b"retry-after"), content)
             yield response
         finally:
             await response.aclose()
 
-    async def _begun(self, client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
-        """Send a request, to the head of its answer.
+    async def _begun(self, body: bytes) -> Response:
+        """Send a generate request, to the head of its answer.
 
         One that is left while its connection is made is cancelled once that is done: httpcore would keep the connection
         for good, neither used nor closed.
@@ -173,13 +148,27 @@ class Engine:
             if event.endswith("send_request_headers.started"):
                 connected.set()
 
-        request.extensions["trace"] = trace
-        sending = asyncio.ensure_future(client.send(request, stream=True))
+        sending = asyncio.ensure_future(self._answered("POST", GENERATE, body, trace))
         try:
             return await asyncio.shield(sending)
         except asyncio.CancelledError:
             self._later(_cancelled(sending, connected))
             raise
+
+    async def _answered(
+        self, method: str, path: str, body: bytes | None = None, trace: Trace | None = None
+    ) -> Response:
+        """Send a request with the key; one that a secret holds may have been rotated, and is read anew then."""
+        connections = self._here()
+        if isinstance(self._key, str):
+            return await connections.send(method, path, body, self._key, trace)
+        key, *_ = await asyncio.to_thread(self._key.texts, FRESH_SECONDS)
+        response = await connections.send(method, path, body, key, trace)
+        if response.status != HTTPStatus.UNAUTHORIZED:
+            return response
+        await response.read()
+        key, *_ = await asyncio.to_thread(self._key.texts, 0.0)
+        return await connections.send(method, path, body, key, trace)
 
     @asynccontextmanager
     async def _until_answered(self, request: Json) -> AsyncIterator[None]:
@@ -223,7 +212,9 @@ class Engine:
         if isinstance(fault, NoRoute):
             slip = self.url.endswith("/v1")
             hint = f" {'Give its URL without /v1.' if slip else 'vLLM serves that path with --enable-scale-out.'}"
-        logger.warning("engine %s: %s%s%s", self._shown, fault.message, why, hint)
+        parts = urlsplit(self.url)
+        shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        logger.warning("engine %s: %s%s%s", shown, fault.message, why, hint)
 
     def _abort_later(self, request_id: str) -> None:
         self._later(self._abort(request_id))
@@ -236,43 +227,31 @@ class Engine:
     async def _abort(self, request_id: str) -> None:
         try:
             async with _before(_end(SHORT_SECONDS)):
-                await self._client().post(ABORT, json={"request_ids": [request_id]})
+                response = await self._answered("POST", ABORT, compact({"request_ids": [request_id]}))
+                await response.read()
         except (Unavailable, GatewayTimeout):
             return  # the connection is closed already, which is what engines go by
 
-    def _client(self) -> httpx2.AsyncClient:
+    def _here(self) -> Connections:
+        """The connections of the running event loop."""
         loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            client = self._clients[loop] = httpx2.AsyncClient(
-                base_url=self.url,
-                auth=self._auth,
-                timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS, pool=None),
-                limits=httpx2.Limits(
-                    max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS, keepalive_expiry=IDLE_SECONDS
-                ),
-                transport=self._transport,
-                verify=True if self._shown.scheme == "https" else _without_certificates(),
-            )
-        return client
-
-
-def _without_certificates() -> ssl.SSLContext:
-    """A TLS context that trusts nobody, for a client that never uses it: to read certificates takes 20 ms."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        connections = self._connections.get(loop)
+        if connections is None:
+            connections = self._connections[loop] = Connections(self.url, self._transport)
+        return connections
 
 
 def _aborted(choice: Any) -> bool:
     return isinstance(choice, dict) and choice.get("finish_reason") == "abort"
 
 
-async def _cancelled(sending: asyncio.Future[httpx2.Response], connected: asyncio.Event) -> None:
+async def _cancelled(sending: asyncio.Future[Response], connected: asyncio.Event) -> None:
     """Cancel a request as soon as it has a connection; close the answer that came all the same."""
     waiting = asyncio.ensure_future(connected.wait())
     await asyncio.wait((sending, waiting), return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     sending.cancel()
-    with suppress(asyncio.CancelledError, httpx2.HTTPError):
+    with suppress(asyncio.CancelledError, TOO_LATE, *OUT_OF_REACH):
         await (await sending).aclose()
 
 
@@ -291,16 +270,16 @@ async def _before(end: float | None) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout_at(end):
             yield
-    except (TimeoutError, httpx2.TimeoutException) as late:
+    except (TimeoutError, TOO_LATE) as late:
         if is_over():
             raise out_of_time() from late
         raise Unavailable("The engine did not answer in time.", retry_after=5) from late
-    except httpx2.TransportError as fault:
+    except OUT_OF_REACH as fault:
         raise Unavailable("The engine is out of reach.", retry_after=5) from fault
 
 
-async def _parts(response: httpx2.Response, end: float | None) -> AsyncGenerator[bytes]:
-    async with aclosing(response.aiter_bytes()) as parts:
+async def _parts(response: Response, end: float | None) -> AsyncGenerator[bytes]:
+    async with aclosing(response.parts()) as parts:
         while True:
             async with _before(end):
                 part = await anext(parts, None)

@@ -6,9 +6,8 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from http import HTTPStatus
 from typing import Any
-
-import httpx2
 
 from renderlayer.derender.core.sse import EventReader
 from renderlayer.errors import BadGateway, PayloadTooLarge, RenderLayerError, Unavailable
@@ -35,24 +34,29 @@ class NoRoute(BadGateway):
     """There is no generate service at the engine's URL."""
 
 
-def check(status: int, headers: httpx2.Headers, content: bytes) -> None:
+def check(status: int, retry_after: str, content: bytes) -> None:
     """Go on with status 200.
+
+    Args:
+        retry_after: the answer's header of that name, or "".
+        content: the answer's body.
 
     Raises:
         EngineError, Unavailable, BadGateway: another status.
     """
-    if status == httpx2.codes.OK:
+    if status == HTTPStatus.OK:
         return
     if status in BUSY:
-        wait = headers.get("retry-after", "")
-        raise Unavailable("The engine is busy. Try again.", retry_after=int(wait) if wait.isdigit() else 1)
+        raise Unavailable(
+            "The engine is busy. Try again.", retry_after=int(retry_after) if retry_after.isdigit() else 1
+        )
     try:
         error = json.loads(content)["error"]
     except (ValueError, KeyError, TypeError, RecursionError):
         error = None
-    if isinstance(error, dict) and httpx2.codes.is_client_error(status):
+    if isinstance(error, dict) and HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
         raise EngineError(status, error)
-    if status == httpx2.codes.NOT_FOUND:
+    if status == HTTPStatus.NOT_FOUND:
         raise NoRoute(f"The engine has no {GENERATE}.")
     raise BadGateway(f"The engine failed with status {status}.")
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 import time
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
-
+from renderlayer.pipeline.connections import OUT_OF_REACH, TOO_LATE, Connections
 from renderlayer.secrets.secret import engine_key
 from renderlayer.settings import Settings
 
@@ -40,14 +41,25 @@ def _checked(settings: Settings) -> tuple[bool, str, str]:
     try:
         key = engine_key(settings)
         token = key if isinstance(key, str) else key.texts()[0]
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        base = settings.engine_url.rstrip("/")
-        health = httpx2.get(f"{base}/health", timeout=SECONDS)
-        models = httpx2.get(f"{base}/v1/models", headers=headers, timeout=SECONDS)
-    except (httpx2.HTTPError, ssl.SSLError) as error:
+        health, models = asyncio.run(_statuses(settings.engine_url, token))
+    except (TOO_LATE, *OUT_OF_REACH, TimeoutError, ssl.SSLError) as error:
         return False, "http", f"{type(error).__name__}; with https, EngineUrl must have the name of the certificate."
-    if health.status_code != httpx2.codes.OK:
-        return False, "health", f"/health answers {health.status_code}."
-    if models.status_code == httpx2.codes.UNAUTHORIZED:
+    if health != HTTPStatus.OK:
+        return False, "health", f"/health answers {health}."
+    if models == HTTPStatus.UNAUTHORIZED:
         return False, "key", "The engine does not take the key (EngineApiKeySecret, EngineApiKey)."
     return True, "done", "The engine answers."
+
+
+async def _statuses(url: str, key: str) -> tuple[int, int]:
+    """Of /health, and of /v1/models with the key."""
+    connections = Connections(url)
+    try:
+        async with asyncio.timeout(SECONDS):
+            health = await connections.send("GET", "/health")
+            await health.read()
+            models = await connections.send("GET", "/v1/models", key=key)
+            await models.read()
+    finally:
+        await connections.aclose()
+    return health.status, models.status
