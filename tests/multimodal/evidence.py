@@ -28,6 +28,7 @@ RECORDINGS = {
     "LlavaNextForConditionalGeneration": "fam-llava-next",
     "LlavaNextVideoForConditionalGeneration": "fam-llava-next-video",
     "LlavaOnevisionForConditionalGeneration": "fam-llava-onevision",
+    "MiniCPMV4_6ForConditionalGeneration": "fam-minicpmv4.6",
     "Mistral3ForConditionalGeneration": "fam-mistral3",
     "PaddleOCRVLForConditionalGeneration": "fam-paddleocr-vl",
     "Qwen2AudioForConditionalGeneration": "fam-qwen2-audio",

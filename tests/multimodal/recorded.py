@@ -21,6 +21,7 @@ class FolderFacts:
     config: dict[str, Any]
     processor: dict[str, Any]
     fingerprint: str = ""
+    special_tokens: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

@@ -205,6 +205,50 @@ _OVIS_TOKENS = (
 _LARGE = ((500, 333), (333, 777), (900, 120), (37, 41), (1024, 768), (1100, 20), (728, 728), (3100, 500))
 
 
+_MINICPM_TOKENS = ("<image>", "</image>", "<slice>", "</slice>", "<image_id>", "</image_id>")
+_MINICPM_NAMES = ("image_start", "image_end", "slice_start", "slice_end", "image_id_start", "image_id_end")
+
+
+def _minicpm(version: str) -> Folder:
+    pads = ("<|image_pad|>", "<|video_pad|>")
+    linear = {f"linear_{name}": 32 for name in ("key_head_dim", "value_head_dim")}
+    heads = {f"linear_{name}": 2 for name in ("num_key_heads", "num_value_heads")}
+    rope = {"mrope_interleaved": True, "mrope_section": [2, 1, 1], "rope_theta": 5e6, "rope_type": "default"}
+    text = {**TEXT, "model_type": "qwen3_5_text", "num_hidden_layers": 4, **linear, **heads}
+    processor = f"MiniCPMV{version}Processor"
+    options = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "processor_class": processor}
+    return Folder(
+        {
+            "architectures": [f"MiniCPMV{version}ForConditionalGeneration"],
+            "model_type": f"minicpmv{version}",
+            "image_token_id": f"@{pads[0]}",
+            "video_token_id": f"@{pads[1]}",
+            "insert_layer_id": 0,
+            "text_config": {**text, "rope_parameters": {**rope, "partial_rotary_factor": 0.25}},
+            "vision_config": {**VISION, "image_size": 980, "patch_size": 14},
+        },
+        {
+            "preprocessor_config": {**options, "image_processor_type": "MiniCPMV4_6ImageProcessor"},
+            "video_preprocessor_config": {**options, "video_processor_type": "MiniCPMV4_6VideoProcessor"},
+        },
+        (*pads, *_MINICPM_TOKENS),
+        ("image", "video"),
+        {
+            "extra_special_tokens": {
+                "image_token": pads[0],
+                "video_token": pads[1],
+                **{f"{name}_token": text for name, text in zip(_MINICPM_NAMES, _MINICPM_TOKENS, strict=True)},
+            }
+        },
+        options=(
+            {"max_slice_nums": 4},
+            {"downsample_mode": "4x"},
+            {"images_kwargs": {"max_slice_nums": 2}, "videos_kwargs": {"downsample_mode": "4x"}},
+        ),
+        images=((500, 333), (900, 700), (333, 777), (900, 120), (37, 41), (1024, 768)),
+    )
+
+
 def _tiled(architecture: str, tokens: tuple[str, ...] = _INTERNVL_TOKENS, **config: Any) -> Folder:
     options = ({"max_dynamic_patch": 3}, {"dynamic_image_size": False})
     whole = {"architectures": [architecture], **_TILES, **config}
@@ -212,6 +256,7 @@ def _tiled(architecture: str, tokens: tuple[str, ...] = _INTERNVL_TOKENS, **conf
 
 
 FOLDERS = {
+    **{f"MiniCPMV{version}ForConditionalGeneration": _minicpm(version) for version in ("4_6", "4_7")},
     "Eagle2_5_VLForConditionalGeneration": _tiled("Eagle2_5_VLForConditionalGeneration", force_image_size=448),
     "H2OVLChatModel": _tiled("H2OVLChatModel", use_msac=True),
     "H2OVLChatModel-single": _tiled("H2OVLChatModel", use_msac=False),

@@ -6,6 +6,7 @@ Three steps, each of which stops where nobody needs the next: bytes and hashes; 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,11 +108,11 @@ def apply(
             item.modality,
             _named(family, identity, item, medium),
             item_fingerprint(model_fingerprint, identity, item, medium),
-            _plan(family, item.modality, medium, merged),
+            family.numbered(item.modality, _plan(family, item.modality, medium, merged), before),
             medium.decoded_bytes,
             merged,
         )
-        for item, medium in zip(items, media, strict=True)
+        for item, medium, before in zip(items, media, _before(items), strict=True)
     ]
     plans = _by_modality((entry.modality, entry.plan) for entry in entries)
     targets = {name: family.target(name) for name in plans}
@@ -130,6 +131,16 @@ def apply(
         "mm_metadata": metadata_of((entry.modality, entry.plan) for entry in entries) if wanted else None,
     }
     return Expanded(expanded, features)
+
+
+def _before(items: Sequence[MediaItem]) -> list[int]:
+    """How many items of its modality stand before each."""
+    seen: Counter[str] = Counter()
+    counts = []
+    for item in items:
+        counts.append(seen[item.modality])
+        seen[item.modality] += 1
+    return counts
 
 
 def _plan(family: Family, modality: str, medium: Medium, kwargs: Kwargs) -> Plan:

@@ -54,6 +54,7 @@ def facts_of(model: Model) -> Facts:
         audio=whole.get("feature_extractor") or image,
         processor=whole,
         lexicon=_Lexicon(model),
+        named=model.facts.special_tokens,
     )
 
 

@@ -41,6 +41,8 @@ FAMILIES = {
     "LlavaNextForConditionalGeneration": ("llava_next", "LlavaNext"),
     "LlavaNextVideoForConditionalGeneration": ("llava_next_video", "LlavaNextVideo"),
     "LlavaOnevisionForConditionalGeneration": ("llava_onevision", "LlavaOnevision"),
+    "MiniCPMV4_6ForConditionalGeneration": ("minicpmv4_6", "MiniCPMV46"),
+    "MiniCPMV4_7ForConditionalGeneration": ("minicpmv4_6", "MiniCPMV47"),
     "Mistral3ForConditionalGeneration": ("mistral3", "Mistral3"),
     "NVLM_D": ("internvl_kin", "NVLM"),
     "OpenCUAForConditionalGeneration": ("opencua", "OpenCUA"),

@@ -7,7 +7,7 @@ there at once; pixels are computed when `Plan.fields` is called, which is never 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from renderlayer.errors import BadRequest, ConfigurationError
@@ -39,6 +39,7 @@ class Facts:
         config: the model's config.json.
         image, video, audio: the preprocessor configurations, {} where the model has none.
         processor: processor_config.json.
+        named: special tokens by name, such as image_start_token.
     """
 
     config: Mapping[str, Any]
@@ -47,6 +48,7 @@ class Facts:
     audio: Mapping[str, Any]
     processor: Mapping[str, Any]
     lexicon: Lexicon
+    named: Mapping[str, str] = field(default_factory=dict)
 
     def token(self, piece: str, *config_keys: str) -> int:
         """The id of a placeholder token: as the configuration gives it, else by its text.
@@ -141,6 +143,9 @@ class Family(Protocol):
             BadRequest: the item cannot be processed, such as an image of an extreme shape.
         """
 
+    def numbered(self, modality: str, plan: Plan, before: int) -> Plan:
+        """The layout of the item that has so many of its kind before it in the prompt; the same for most."""
+
     def plan_embeds(self, modality: str, embeds: Embeds) -> Plan:
         """Lay out embeddings that the client computed.
 
@@ -179,6 +184,10 @@ class Plain:
     def hash_context(self, modality: str) -> Mapping[str, Any]:
         """Items do not depend on each other."""
         return {}
+
+    def numbered(self, modality: str, plan: Plan, before: int) -> Plan:
+        """Items are not numbered."""
+        return plan
 
     def plan_embeds(self, modality: str, embeds: Embeds) -> Plan:
         """A token a position, for families whose image is nothing but such tokens."""
