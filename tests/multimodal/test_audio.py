@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import sys
 import wave
 from collections.abc import Callable
 from io import BytesIO
@@ -169,6 +170,41 @@ def test_spectrograms_without_torch_are_close() -> None:
         np.log10(np.maximum(spectrogram._filters(80, RATE).T @ power, 1e-10)).astype(np.float32)
     )
     assert np.abs(without - spectrogram.log_mel(samples, 80)).max() < 1e-4
+
+
+def test_htk_spectrograms_without_torch_are_close() -> None:
+    pytest.importorskip("torch")
+    samples = tone(2)
+    with_torch = spectrogram.htk_log_mel(samples, 80, RATE, 400, 160, 512)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "torch", None)
+        without = spectrogram.htk_log_mel(samples, 80, RATE, 400, 160, 512)
+    assert with_torch.shape == without.shape == (201, 80)
+    assert np.abs(with_torch - without).max() < 1e-4
+
+
+def test_htk_filters_are_those_of_transformers() -> None:
+    utilities = pytest.importorskip("transformers.audio_utils")
+    expected = utilities.mel_filter_bank(257, 80, 0.0, 8000.0, RATE, mel_scale="htk")
+    assert np.abs(spectrogram._htk_filters(80, RATE, 512) - expected).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("samples", "rows", "count"), [(257, 1, 3), (4_800, 15, 3), (48_000, 150, 30), (48_160, 151, 33)]
+)
+def test_granite_speech(samples: int, rows: int, count: int) -> None:
+    """Three tokens for every 15 pairs of frames."""
+    config = {"architectures": ["GraniteSpeechForConditionalGeneration"], "audio_token_index": 9}
+    family = build(Facts(config, {}, {}, {}, {}, Words()))
+    assert family is not None and family.item_limits == {"audio": 1}
+    plan = family.plan("audio", Sound(tone(4)[:samples], RATE), {})
+    fields = plan.fields()
+    assert plan.replacement == [9] * count
+    assert fields["input_features"].value.shape == (rows, 160)
+    assert plan.metadata == {"audio_embed_sizes": fields["audio_embed_sizes"]}
+    assert fields["audio_embed_sizes"].value == int64(count)
+    with pytest.raises(BadRequest, match="too short"):
+        family.plan("audio", Sound(tone(1)[:256], RATE), {})
 
 
 def audio(data: bytes) -> MediaItem:

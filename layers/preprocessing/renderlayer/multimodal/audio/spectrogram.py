@@ -6,6 +6,7 @@ which agrees to about 1e-5.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -36,6 +37,24 @@ def log_mel(samples: Samples, bands: int, rate: int = 16_000) -> Mel:
     return _scaled(torch.clamp(mel, min=_FLOOR).log10().numpy())
 
 
+def htk_log_mel(samples: Samples, bands: int, rate: int, window: int, hop: int, transform: int) -> Mel:
+    """As torchaudio's `MelSpectrogram` has it, then log10 and the loudest eight decades scaled: (frames, bands)."""
+    filters = _htk_filters(bands, rate, transform)
+    try:
+        import torch
+    except ImportError:
+        levels = np.log10(np.maximum((filters.T @ _centred_power(samples, window, hop, transform)).T, _FLOOR))
+    else:
+        spectrum = torch.stft(
+            torch.from_numpy(samples), transform, hop, window, torch.hann_window(window), return_complex=True
+        )
+        mel = (spectrum.abs().pow(2.0).transpose(-1, -2) @ torch.from_numpy(filters)).contiguous()
+        levels = torch.clamp(mel, min=_FLOOR).log10().numpy()
+    levels = levels.astype(np.float32)
+    kept: Mel = np.maximum(levels, levels.max() - np.float32(_RANGE))
+    return kept / np.float32(4.0) + np.float32(1.0)
+
+
 def _scaled(levels: Mel) -> Mel:
     kept: Mel = np.maximum(levels, levels.max() - np.float32(_RANGE))
     return (kept + np.float32(4.0)) / np.float32(4.0)
@@ -48,6 +67,36 @@ def _power(samples: Samples) -> NDArray[np.float64]:
     window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(WINDOW) / WINDOW)
     power: NDArray[np.float64] = np.abs(np.fft.rfft(frames * window, axis=1).T) ** 2
     return power
+
+
+def _centred_power(samples: Samples, window: int, hop: int, transform: int) -> NDArray[np.float64]:
+    """(frequencies, frames), the window in the middle of the transform."""
+    around = np.pad(samples.astype(np.float64), transform // 2, mode="reflect")
+    frames = np.lib.stride_tricks.sliding_window_view(around, transform)[::hop]
+    shape = np.pad(np.hanning(window + 1)[:-1], (transform - window) // 2)
+    power: NDArray[np.float64] = np.abs(np.fft.rfft(frames * shape, axis=1).T) ** 2
+    return power
+
+
+@lru_cache(maxsize=4)
+def _htk_filters(bands: int, rate: int, transform: int) -> NDArray[np.float32]:
+    """Triangles of height one on the HTK scale, in single precision: (frequencies, bands)."""
+    high, one = 2595.0 * math.log10(1.0 + (rate / 2) / 700.0), np.float32(1.0)
+    mels = _even(high, bands + 2) / np.float32(2595.0)
+    edges = np.float32(700.0) * ((10.0 ** mels.astype(np.float64)).astype(np.float32) - one)
+    slopes = edges[None] - _even(rate // 2, transform // 2 + 1)[:, None]
+    widths = np.diff(edges)
+    filters: NDArray[np.float32] = np.maximum(
+        np.float32(0), np.minimum(-slopes[:, :-2] / widths[:-1], slopes[:, 2:] / widths[1:])
+    )
+    return filters
+
+
+def _even(end: float, count: int) -> NDArray[np.float32]:
+    """Even steps from zero, counted from the nearer end as torch does."""
+    last, at = np.float32(end), np.arange(count, dtype=np.float32)
+    step = last / np.float32(count - 1)
+    return np.where(at < count // 2, step * at, last - step * at[::-1])
 
 
 @lru_cache(maxsize=4)

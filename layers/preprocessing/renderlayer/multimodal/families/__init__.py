@@ -28,6 +28,8 @@ FAMILIES = {
     "Glm4vMoeForConditionalGeneration": ("glm4v", "Glm4v"),
     "GlmOcrForConditionalGeneration": ("glm4v", "Glm4v"),
     "Granite4VisionForConditionalGeneration": ("granite4_vision", "Granite4Vision"),
+    "GraniteSpeechForConditionalGeneration": ("granite_speech", "GraniteSpeech"),
+    "GraniteSpeechPlusForConditionalGeneration": ("granite_speech", "GraniteSpeech"),
     "H2OVLChatModel": ("internvl_kin", "H2OVL"),
     "Idefics3ForConditionalGeneration": ("idefics3", "Idefics3"),
     "InternS1ForConditionalGeneration": ("internvl", "InternVL"),
