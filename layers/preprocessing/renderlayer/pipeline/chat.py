@@ -46,6 +46,8 @@ class PendingChat:
         self.prompts = [render_chat(self._request, server.front_door, header_id)]
         self.stream = bool(self._request.stream)
         self._id = {"id": self.prompts[0]["request_id"]}
+        told = self.prompts[0].pop("continuation", None)
+        self._told: Json = {} if told is None else {"continuation": told}
         self._prompt = self.prompts[0]["token_ids"]
         self._stream: ChatStream | None = None
 
@@ -60,7 +62,7 @@ class PendingChat:
             },
             self._server,
         )
-        return {**answer, **self._id}
+        return {**answer, **self._id, **self._told}
 
     def step(self, prompt: int, event: Json) -> list[Json]:
         if self._stream is None:
@@ -72,7 +74,10 @@ class PendingChat:
                 prompt_tokens=len(self._prompt),
             )
         chunk = self._stream.step(event)
-        return [] if chunk is None else [{**_without_null_call_fields(chunk), **self._id}]
+        if chunk is None:
+            return []
+        told, self._told = self._told, {}  # once, with the first chunk
+        return [{**_without_null_call_fields(chunk), **self._id, **told}]
 
     def end(self) -> list[Json]:
         return []

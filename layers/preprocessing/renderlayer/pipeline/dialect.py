@@ -30,6 +30,8 @@ class PendingDialect:
         self, rendered: Json, body: Json, stream: bool, field: str, derender: Derender, tell: Tell, server: ServedModel
     ) -> None:
         token_ids = rendered["token_ids"]
+        told = rendered.pop("continuation", None)
+        self._continuation: Json = {} if told is None else {"continuation": told}
         self.prompts = [rendered]
         self.stream = stream
         self._preamble = {
@@ -45,7 +47,8 @@ class PendingDialect:
         self._telling: EventStreamEncoder | None = None
 
     def whole(self, generated: Sequence[Json]) -> Json:
-        return self._derender({**self._preamble, "generate_response": {**generated[0], **self._id}}, self._server)
+        answer = self._derender({**self._preamble, "generate_response": {**generated[0], **self._id}}, self._server)
+        return {**answer, **self._continuation}
 
     def step(self, prompt: int, event: Json) -> list[Json]:
         return self._told().step({**event, **self._id})

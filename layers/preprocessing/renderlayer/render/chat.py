@@ -81,6 +81,10 @@ def media_payload(request: ChatCompletionRequest, server: ServedModel) -> MmPayl
     return wish
 
 
+def _media(request: ChatCompletionRequest, server: ServedModel) -> MediaOptions:
+    return MediaOptions(media_payload(request, server), request.media_io_kwargs, request.mm_processor_kwargs)
+
+
 def _options(request: ChatCompletionRequest) -> TokenizeOptions:
     return TokenizeOptions(
         add_special_tokens=request.add_special_tokens,
@@ -107,7 +111,7 @@ def _prompt(
         options=_options(request),
         chat_template=request.chat_template,
         tools=_shown_tools(request, server),
-        media=MediaOptions(media_payload(request, server), request.media_io_kwargs, request.mm_processor_kwargs),
+        media=_media(request, server),
         effort=effort(request.reasoning_effort, server),
         limited=limited,
         dialect=dialect,
@@ -136,6 +140,7 @@ def _continued(
         dialect,
         request.add_special_tokens,
         tuple(entry for entry in request.stop_token_ids or () if 0 <= entry < len(server.model.vocabulary)),
+        _media(request, server),
     )
     return continued(request, writer, lambda: _prompt(request, server, kwargs, dialect))
 

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from renderlayer.wire.common.base import Body, DictOf, ListOf
 from renderlayer.wire.common.sampling import MediaFields
-from renderlayer.wire.generate import check_cache_salt
+from renderlayer.wire.generate import ContinueFrom, check_cache_salt
 from renderlayer.wire.message_blocks import check_block
 from renderlayer.wire.message_tools import MessageTool, MessageToolChoice
 
@@ -105,6 +105,7 @@ class MessagesRequest(Conversation, MediaFields):
     kv_transfer_params: dict[str, Any] | None = None
     ec_transfer_params: dict[str, Any] | None = None
     vllm_xargs: DictOf[str, str | int | float | ListOf[str | int | float]] | None = None
+    continue_from: ContinueFrom | None = None
 
     @field_validator("max_tokens")
     @classmethod

@@ -10,7 +10,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.wire.chat import Effort, ZeroWhenNull
 from renderlayer.wire.common.base import Body, DictOf, Given, ListOf
 from renderlayer.wire.common.sampling import MediaFields, MediaOptions, Stop
-from renderlayer.wire.generate import Int64, check_cache_salt
+from renderlayer.wire.generate import ContinueFrom, Int64, check_cache_salt
 from renderlayer.wire.responses_input import check_item
 from renderlayer.wire.responses_tools import check_choice, check_tool
 
@@ -115,6 +115,7 @@ class ResponsesRequest(MediaFields):
     priority: Int64 = 0
     kv_transfer_params: dict[str, Any] | None = None
     ec_transfer_params: dict[str, Any] | None = None
+    continue_from: ContinueFrom | None = None
     vllm_xargs: DictOf[str, str | int | float | ListOf[str | int | float]] | None = None
 
     store: bool | None = True

@@ -109,6 +109,7 @@ class ChatCompletion(Answer):
     kv_transfer_params: dict[str, Any] | None
     ec_transfer_params: dict[str, Any] | None
     metrics: dict[str, Any] | None
+    continuation: Continuation | None = None
 
 
 class FunctionDelta(Answer):

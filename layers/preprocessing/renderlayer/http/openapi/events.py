@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from renderlayer.http.openapi.answers import Answer
+from renderlayer.http.openapi.answers import Answer, Continuation
 from renderlayer.wire.derender_dialects import EventStreamState
 
 Json = dict[str, Any]
@@ -134,6 +134,7 @@ class AnthropicMessage(Answer):
     stop_sequence: str | None
     usage: MessageUsage
     kv_transfer_params: Json | None = None
+    continuation: Continuation | None = None
 
 
 class NamedEvent(Answer):

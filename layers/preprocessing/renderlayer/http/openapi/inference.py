@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from renderlayer.http.openapi import answers, events, examples, objects
-from renderlayer.http.openapi.operation import FRONT_DOOR, RENDER, Operation
+from renderlayer.http.openapi.operation import CONTINUING, FRONT_DOOR, RENDER, Operation
 from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.completion import CompletionRequest
 from renderlayer.wire.derender import (
@@ -40,7 +40,7 @@ RENDERS = (
         body=ChatCompletionRequest,
         examples=examples.CHAT_WITH_TOOLS,
         answer=answers.RenderedPrompt,
-        errors=(*RENDER, 409),
+        errors=(*RENDER, *CONTINUING),
     ),
     Operation(
         "POST",
@@ -62,8 +62,8 @@ RENDERS = (
         "Render a Responses request",
         body=ResponsesRequest,
         examples=examples.RESPONSES,
-        answer=GenerateRequest,
-        errors=RENDER,
+        answer=answers.RenderedPrompt,
+        errors=(*RENDER, *CONTINUING),
     ),
     Operation(
         "POST",
@@ -73,8 +73,8 @@ RENDERS = (
         "Render a Messages request",
         body=MessagesRequest,
         examples=examples.MESSAGES,
-        answer=GenerateRequest,
-        errors=RENDER,
+        answer=answers.RenderedPrompt,
+        errors=(*RENDER, *CONTINUING),
     ),
 )
 DERENDERS = (
@@ -141,7 +141,7 @@ FRONT_DOORS = (
         body=ChatCompletionRequest,
         examples=examples.CHAT,
         answer=answers.ChatCompletion,
-        errors=FRONT_DOOR,
+        errors=(*FRONT_DOOR, *CONTINUING),
         events_out=_CHUNKS.format(chunk="ChatCompletionChunk"),
     ),
     Operation(
@@ -165,7 +165,7 @@ FRONT_DOORS = (
         body=ResponsesRequest,
         examples=examples.RESPONSES,
         answer=events.Response,
-        errors=FRONT_DOOR,
+        errors=(*FRONT_DOOR, *CONTINUING),
         events_out=_NAMED.format(last="response.completed, .incomplete or .failed"),
     ),
     Operation(
@@ -177,7 +177,7 @@ FRONT_DOORS = (
         body=MessagesRequest,
         examples=examples.MESSAGES,
         answer=events.AnthropicMessage,
-        errors=FRONT_DOOR,
+        errors=(*FRONT_DOOR, *CONTINUING),
         in_anthropics_form=True,
         events_out=_NAMED.format(last="message_stop"),
     ),

@@ -21,6 +21,8 @@ BODY = (400, 401, 404, 408, 413, 500, 503)
 """Statuses of every endpoint that reads a JSON body."""
 RENDER = (*BODY, 422, 501, 504)
 FRONT_DOOR = (*RENDER, 429, 502)
+CONTINUING = (409,)
+"""Statuses beside the others of an endpoint that takes `continue_from`."""
 GET = (401, 500, 503)
 STORED = (*GET, 400, 404, 501)
 

@@ -47,7 +47,7 @@ def continued(
     ids = [*given.prompt_token_ids, *given.output_token_ids]
     try:
         _check_request(request, given, writer.server)
-        suffix = extension(given, request.messages, writer)
+        suffix, features = extension(given, request.messages, writer)
         if len(ids) + len(suffix) > writer.server.max_model_len:
             raise NotExtended("the extended prompt is longer than the context")
     except NotExtended as refused:
@@ -58,7 +58,7 @@ def continued(
         kept = _common(ids, prompt.token_ids)
         return prompt, _told("rendered", reason, kept, len(prompt.token_ids) - kept)
     calls = sum(len(message.get("tool_calls") or ()) for message in request.messages)
-    prompt = Prompt([*ids, *suffix], history_tool_calls=calls)
+    prompt = Prompt([*ids, *suffix], features=features, history_tool_calls=calls)
     return prompt, _told("extended", None, len(ids), len(suffix))
 
 
@@ -72,7 +72,9 @@ def _check_request(request: ChatCompletionRequest, given: ContinueFrom, server: 
     Raises:
         NotExtended: it cannot be extended.
     """
-    roles = [message["role"] for message in request.messages]
+    roles = [message.get("role", "") for message in request.messages]
+    if "" in roles:
+        raise NotExtended("messages in harmony's own form are rendered anew")
     if roles[given.messages - 1] != "assistant":
         raise NotExtended("the last of the messages that the ids hold is not the assistant's")
     if len(roles) == given.messages:
@@ -91,8 +93,8 @@ def _check_request(request: ChatCompletionRequest, given: ContinueFrom, server: 
             raise NotExtended("there are ids that are not in this model's vocabulary")
 
 
-def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> list[int]:
-    """The token ids that belong behind the given ones.
+def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> tuple[list[int], Json | None]:
+    """The token ids that belong behind the given ones, and the features of all media.
 
     Raises:
         NotExtended: they cannot be proved to begin the prompt of `messages`.
@@ -104,13 +106,23 @@ def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> 
         shown = with_stand_ins(messages, known, marks, form)
         try:
             before = writer.write(shown[: known - 1], generate=True)
-            now = writer.write(shown, generate=writer.kwargs.get("add_generation_prompt", True))
+            generate = writer.kwargs.get("add_generation_prompt", True)
+            now = writer.write(shown, generate=generate, known=known)
             spans = marks.spans(now.text, sum(message["role"] == "assistant" for message in messages[:known]))
         except NotExtended as refused:
             error = refused
             continue
-        return _extension(given, shown, messages, marks, before, now, spans, writer)
+        suffix = _extension(given, shown, messages, marks, before, now, spans, writer)
+        return suffix, _features(given, suffix, now)
     raise error
+
+
+def _features(given: ContinueFrom, suffix: Sequence[int], now: Writing) -> Json | None:
+    if now.features is None or now.ids is None:
+        return None
+    from renderlayer.render.continuing.media import placed
+
+    return placed([*given.prompt_token_ids, *given.output_token_ids], len(suffix), now.ids, now.features)
 
 
 def _extension(
@@ -187,16 +199,28 @@ def _suffix(given: ContinueFrom, now: Writing, last: Span, following: str, write
     else:
         start = 0
     if now.ids is not None:
+        if not (end.closer or writer.server.model.facts.renderer):
+            raise NotExtended("the template ends turns with no token, and there are media")
         return _ids_from(now.ids, last.end + start, writer)
     ids = [*given.prompt_token_ids, *given.output_token_ids]
     return suffix_ids(ids, rest[start:], writer.server.model.tokenizer)
 
 
 def _ids_from(ids: list[int], start: int, writer: Writer) -> list[int]:
-    """The ids behind `start` characters of their text."""
-    low = 0
-    while low < len(ids) and len(writer.text(ids[:low])) < start:
-        low += max(1, (start - len(writer.text(ids[:low]))) // (writer.server.model.facts.longest_token or 1))
+    """The ids behind `start` characters of their text.
+
+    Raises:
+        NotExtended: no token begins there.
+    """
+    low, high = 0, len(ids)
+    while low < high:
+        middle = (low + high) // 2
+        if len(writer.text(ids[:middle])) < start:
+            low = middle + 1
+        else:
+            high = middle
+    if len(writer.text(ids[:low])) != start:
+        raise NotExtended("the tokenizer merges over the end of the sampled turn")
     return ids[low:]
 
 

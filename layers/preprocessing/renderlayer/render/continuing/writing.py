@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +29,13 @@ class Writing:
 
     Attributes:
         text: with the texts of special tokens.
-        ids: its token ids, of families whose prompts are no text; None elsewhere.
+        ids: its token ids, with media, and of families whose prompts are no text; None elsewhere.
+        features: the wire's features object, of conversations with media.
     """
 
     text: str
     ids: list[int] | None = None
+    features: Json | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Writer:
     dialect: Dialect
     add_special_tokens: bool = False
     stop_token_ids: tuple[int, ...] = ()
+    media: MediaOptions = field(default_factory=MediaOptions)
 
     @cached_property
     def template(self) -> ChatTemplate | PromptEncoder:
@@ -70,8 +73,11 @@ class Writer:
         kwargs = tuple(sorted((name, repr(value)) for name, value in self.kwargs.items()))
         return (self.chat_template, bool(self.tools), kwargs, self.effort, self.dialect, self.stop_token_ids)
 
-    def write(self, messages: Sequence[Json], generate: bool) -> Writing:
+    def write(self, messages: Sequence[Json], generate: bool, known: int | None = None) -> Writing:
         """The conversation's text; `generate`: with what begins the assistant's next turn.
+
+        Args:
+            known: how many of the messages the ids hold, whose media are named by hash; None: all.
 
         Raises:
             NotExtended: the template refuses it.
@@ -87,11 +93,19 @@ class Writer:
                 ids = renderer.prompt(params).token_ids
                 return Writing(self.text(ids), ids)
             seen = conversation(messages, self.server, self.template, self.dialect)
-            return Writing(self.template.render(seen.messages, self.tools, kwargs.get("documents"), kwargs))
+            text = self.template.render(seen.messages, self.tools, kwargs.get("documents"), kwargs)
+            if not seen.media:
+                return Writing(text)
         except RenderLayerError as error:
-            raise NotExtended(
-                f"the template refuses a stand-in: {without_marks(error.message.splitlines()[0])[:120]}"
-            ) from error
+            said = without_marks(error.message.splitlines()[0])[:120]
+            raise NotExtended(f"the template refuses a stand-in: {said}") from error
+        from renderlayer.render.continuing.media import laid_out
+
+        count = len(seen.media)
+        if known is not None:
+            count = len(conversation(messages[:known], self.server, self.template, self.dialect).media)
+        found = laid_out(text, seen.media, count, self.server, self.media)
+        return Writing(self.text(found.token_ids), found.token_ids, found.features)
 
     def text(self, token_ids: Sequence[int]) -> str:
         """Text of ids, special tokens included."""

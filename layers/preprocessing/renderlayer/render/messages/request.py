@@ -17,7 +17,7 @@ from renderlayer.wire.chat import (
     ToolChoice,
 )
 from renderlayer.wire.common.remarks import remark
-from renderlayer.wire.generate import StreamOptions
+from renderlayer.wire.generate import ContinueFrom, StreamOptions
 from renderlayer.wire.message_tools import MessageTool
 from renderlayer.wire.messages import Conversation, MessagesRequest, ThinkingEnabled
 
@@ -50,10 +50,22 @@ def chat_request(request: MessagesRequest, server: ServedModel) -> ChatCompletio
     for name in _SHARED:
         setattr(chat, name, getattr(request, name))
     chat.max_completion_tokens = request.max_tokens
+    chat.continue_from = _continue_from(request, server)
     chat.stop = request.stop_sequences
     if request.stream:
         chat.stream_options = StreamOptions(include_usage=True, continuous_usage_stats=True)
     return chat
+
+
+def _continue_from(request: MessagesRequest, server: ServedModel) -> ContinueFrom | None:
+    """What counts messages of this API counts chat's."""
+    given = request.continue_from
+    if given is None:
+        return None
+    if given.messages > len(request.messages):
+        raise BadRequest("continue_from.messages is more than the number of messages.", "continue_from.messages")
+    held = chat_messages(request.model_copy(update={"messages": request.messages[: given.messages]}), server)
+    return given.model_copy(update={"messages": len(held)})
 
 
 def conversation_request(request: Conversation, server: ServedModel) -> ChatCompletionRequest:

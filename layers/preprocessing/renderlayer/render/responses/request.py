@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from renderlayer.errors import BadRequest
 from renderlayer.render.responses.input import chat_messages, continues
 from renderlayer.render.responses.tools import tool_set
 from renderlayer.wire.chat import ChatCompletionRequest
+from renderlayer.wire.generate import ContinueFrom
 from renderlayer.wire.responses import ResponsesRequest, TextConfig
 
 # Fields of one name and meaning in both APIs.
@@ -71,7 +73,22 @@ def chat_request(request: ResponsesRequest) -> ChatCompletionRequest:
         continue_final_message=continued,
         truncate_prompt_tokens=None if request.truncation == "disabled" else -1,
         vllm_xargs=request.vllm_xargs,
+        continue_from=_continue_from(request),
     )
+
+
+def _continue_from(request: ResponsesRequest) -> ContinueFrom | None:
+    """What counts items of the input counts chat's messages."""
+    given = request.continue_from
+    if given is None:
+        return None
+    items = request.input if isinstance(request.input, list) else [request.input]
+    if given.messages > len(items):
+        raise BadRequest("continue_from.messages is more than the number of input items.", "continue_from.messages")
+    if isinstance(request.input, str):
+        return given
+    held = chat_messages(request.input[: given.messages], request.instructions)
+    return given.model_copy(update={"messages": len(held)})
 
 
 def _response_format(text: TextConfig | None) -> dict[str, Any] | None:
