@@ -21,8 +21,9 @@ from infra.generate.engine import Engine, Run
 from infra.generate.options import Options
 from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
 from renderlayer.http.api import as_starlettes
-from renderlayer.http.body import EVENT_STREAM, decoded, json_response, read_body, require_json
 from renderlayer.http.middleware.server_errors import described
+from renderlayer.http.request import decoded, read_body, require_json
+from renderlayer.http.response import EVENT_STREAM, json_response
 from renderlayer.render.sampling import max_output_tokens
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.base import parse

@@ -14,7 +14,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Scope
 
-from renderlayer.http.splice import LARGE, Pieces
+from renderlayer.http.response import LARGE, Pieces
 
 TEXT = ("text/", "application/json", "application/xml", "application/javascript")
 """Beginnings of the content types whose bodies API Gateway hands over as text."""

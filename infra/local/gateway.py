@@ -21,11 +21,12 @@ from infra.local.events import Context, answer, http_event
 from infra.local.template import Template
 from renderlayer.errors import NotFound, RenderLayerError
 from renderlayer.http.aws.lambda_handler import LambdaHandler
-from renderlayer.http.body import Incoming, error_response, header
 from renderlayer.http.execution.body_memory import SHARE
-from renderlayer.http.execution.counts import COUNTS
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
-from renderlayer.http.middleware.encoding import decompressed
+from renderlayer.http.execution.measures import COUNTS
+from renderlayer.http.middleware.body_limit import decompressed
+from renderlayer.http.request import Incoming, header
+from renderlayer.http.response import error_response
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
@@ -42,7 +43,7 @@ class Gateway:
         handlers: the handler of each function, by logical id. Those that are `LambdaHandler`s are served on the event
             loop, where an answer that waits for an engine takes no thread; the others are called in threads.
         max_body_bytes: largest request body; a larger one gets 413 here, before it becomes an event.
-        patience: seconds that a body may take before it has to have a certain speed (`body.Incoming`); 0: any time.
+        patience: seconds that a body may take before it has to have a certain speed (`request.Incoming`); 0: any time.
         buffered: whether answers are collected before they are sent.
     """
 

@@ -12,9 +12,8 @@ from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
 from renderlayer.errors import PayloadTooLarge
-from renderlayer.http.body import read_body
-from renderlayer.http.middleware.body_limit import WORTH_IT, BodyLimitMiddleware
-from renderlayer.http.middleware.encoding import compressed, size_as_base64
+from renderlayer.http.middleware.body_limit import WORTH_IT, BodyLimitMiddleware, compressed, size_as_base64
+from renderlayer.http.request import read_body
 
 LIMIT = 200_000
 

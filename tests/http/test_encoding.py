@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from renderlayer.errors import BadRequest, PayloadTooLarge
-from renderlayer.http.middleware.encoding import accepts_gzip, compressed, decompressed, size_as_base64, size_as_text
+from renderlayer.http.middleware.body_limit import accepts_gzip, compressed, decompressed, size_as_base64, size_as_text
 from tests.events.context import carried
 
 

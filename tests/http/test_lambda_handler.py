@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from renderlayer.errors import ConfigurationError
 from renderlayer.http.aws.lambda_handler import LambdaHandler
-from renderlayer.http.middleware.encoding import compressed
+from renderlayer.http.middleware.body_limit import compressed
 from renderlayer.settings import Settings
 from tests.events import SOURCES, FakeContext, function_url, http_api, load_balancer, rest_api
 

@@ -20,7 +20,7 @@ from infra.local.gateway import Gateway
 from infra.local.template import read
 from renderlayer.http.app import create_app
 from renderlayer.http.aws.lambda_handler import LambdaHandler
-from renderlayer.http.middleware.prefix import UnderPrefix
+from renderlayer.http.request import UnderPrefix
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.events import FakeContext, http_api

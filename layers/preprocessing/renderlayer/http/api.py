@@ -18,12 +18,11 @@ from starlette.types import Receive, Scope, Send
 
 from renderlayer import __version__
 from renderlayer.errors import MethodNotAllowed, NotFound, RenderLayerError
-from renderlayer.http.body import error_response
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
-from renderlayer.http.faults import FORESEEN, answer_to
 from renderlayer.http.openapi import description
 from renderlayer.http.page.docs import DOCS, offline_docs
-from renderlayer.http.paths import FRONT_DOOR, route_path
+from renderlayer.http.request import FRONT_DOOR, route_path
+from renderlayer.http.response import FORESEEN, answer_to, error_response
 from renderlayer.http.response import Response as Answer
 from renderlayer.settings import PREFIX, Settings
 

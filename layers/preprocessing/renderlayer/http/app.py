@@ -11,21 +11,11 @@ from starlette.types import Receive, Scope
 
 from renderlayer.errors import LoneSurrogate
 from renderlayer.http.application import Application, Endpoint
-from renderlayer.http.body import (
-    EVENT_STREAM,
-    decoded,
-    header,
-    json_response,
-    media_type,
-    read_body,
-    require_json,
-)
-from renderlayer.http.execution.counts import count_tokens
-from renderlayer.http.execution.stages import timed
+from renderlayer.http.execution.measures import count_tokens, timed
 from renderlayer.http.execution.threads import run_blocking
-from renderlayer.http.response import Response
+from renderlayer.http.request import decoded, header, media_type, read_body, require_json
+from renderlayer.http.response import EVENT_STREAM, Pieces, Response, json_response, spliced
 from renderlayer.http.routes import ROUTES, Route
-from renderlayer.http.splice import Pieces, spliced
 from renderlayer.memory import payloads_as_bytes
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
-from renderlayer.http.faults import FORESEEN, answer_to
 from renderlayer.http.middleware.auth import EchoRequestId, Keys, RequireKey
-from renderlayer.http.paths import route_path
-from renderlayer.http.response import Response
+from renderlayer.http.request import route_path
+from renderlayer.http.response import FORESEEN, Response, answer_to
 from renderlayer.memory import until_answered
 from renderlayer.settings import Settings
 

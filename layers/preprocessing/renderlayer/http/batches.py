@@ -26,8 +26,9 @@ from renderlayer.errors import InvalidRequest, NotImplementedHere
 from renderlayer.http.api import as_starlettes
 from renderlayer.http.application import Application
 from renderlayer.http.aws.lambda_handler import ENVELOPE, LambdaHandler
-from renderlayer.http.body import decoded, error_response, read_body
 from renderlayer.http.complete import PATHS
+from renderlayer.http.request import decoded, read_body
+from renderlayer.http.response import error_response
 from renderlayer.http.routes import ROUTES
 from renderlayer.settings import PREFIX, Settings
 

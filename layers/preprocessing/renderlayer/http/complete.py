@@ -11,14 +11,13 @@ from starlette.types import Receive, Scope
 
 from renderlayer.errors import LoneSurrogate
 from renderlayer.http.application import Endpoint
-from renderlayer.http.body import decoded, header, json_response, read_body, require_json
-from renderlayer.http.execution.counts import count_generated, count_tokens
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer, while_connected
 from renderlayer.http.execution.garbage import uncollected
-from renderlayer.http.execution.stages import observe, timed
+from renderlayer.http.execution.measures import count_generated, count_tokens, observe, timed
 from renderlayer.http.execution.threads import aside_of
 from renderlayer.http.execution.waiting import Waiting
-from renderlayer.http.response import Response
+from renderlayer.http.request import decoded, header, read_body, require_json
+from renderlayer.http.response import Response, json_response
 from renderlayer.http.streams import EventStream
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.pending import Begin, Pending, chunks, generated

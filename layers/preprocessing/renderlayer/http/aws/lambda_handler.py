@@ -16,13 +16,12 @@ from renderlayer.deadline import ending
 from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.http.application import Application
 from renderlayer.http.aws.asgi_cycle import THREAD, ASGICycle, BufferedResponse, ResponseWriter, finish
-from renderlayer.http.body import error_response
 from renderlayer.http.execution.threads import SHARED, STREAMED
 from renderlayer.http.middleware.access_log import AccessLogMiddleware
 from renderlayer.http.middleware.body_limit import BodyLimitMiddleware, replayed
-from renderlayer.http.middleware.prefix import put_under
 from renderlayer.http.middleware.server_errors import ServerErrorMiddleware
-from renderlayer.http.response import Response
+from renderlayer.http.request import put_under
+from renderlayer.http.response import Response, error_response
 from renderlayer.settings import Settings
 
 ENVELOPE = 64 << 10

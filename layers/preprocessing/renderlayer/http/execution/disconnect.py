@@ -6,18 +6,12 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from starlette.types import Receive, Scope
+from starlette.types import Receive
 
-from renderlayer.http.execution.counts import COUNTS
+from renderlayer.http.execution.measures import CLIENT_CLOSED_REQUEST
 from renderlayer.http.response import Response
 
 T = TypeVar("T")
-CLIENT_CLOSED_REQUEST = 499
-"""The status, as nginx named it, under which a request of a client that left is logged."""
-
-
-LEFT = "left"
-"""Among the counts of a request (`counts.py`): its client left before the answer had ended."""
 
 
 class Disconnected(Exception):
@@ -48,13 +42,6 @@ async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
 async def _disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-def note_left(scope: Scope) -> None:
-    """Note for the request's log line that its client left."""
-    counts = scope.get(COUNTS)
-    if counts is not None:
-        counts[LEFT] = 1
 
 
 class NoAnswer(Response):

@@ -19,8 +19,8 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from renderlayer.http.body import header
-from renderlayer.http.execution.counts import COUNTS
+from renderlayer.http.execution.measures import COUNTS
+from renderlayer.http.request import header
 from renderlayer.wire.common.json_text import compact
 
 NAMESPACE = "renderlayer"

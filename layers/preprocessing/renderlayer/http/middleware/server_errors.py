@@ -8,7 +8,7 @@ import traceback
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from renderlayer.errors import RenderLayerError
-from renderlayer.http.body import error_response
+from renderlayer.http.response import error_response
 
 FRAMES = 12
 """Innermost frames of an error that are logged."""

@@ -15,9 +15,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer.bundle.vocabulary import Vocabulary
 from renderlayer.errors import BadRequest, RenderLayerError
-from renderlayer.http.body import Incoming, decoded, error_response, json_response, require_json
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
 from renderlayer.http.middleware.auth import Keys, RequireKey
+from renderlayer.http.request import Incoming, decoded, require_json
+from renderlayer.http.response import error_response, json_response
 
 FILES = {
     "/": ("index.html", "text/html"),
@@ -42,7 +43,7 @@ class PageMiddleware:
         app: the application.
         vocabulary: names the tokens that the page shows.
         keys: keys of which one is asked for before tokens are named; the static files are open.
-        patience: seconds that a request's body may take (`body.Incoming`); 0: any time.
+        patience: seconds that a request's body may take (`request.Incoming`); 0: any time.
     """
 
     def __init__(self, app: ASGIApp, vocabulary: Vocabulary, keys: Keys | None = None, patience: float = 0) -> None:

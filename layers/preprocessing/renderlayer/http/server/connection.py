@@ -10,7 +10,7 @@ import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from renderlayer.errors import RequestTimeout
-from renderlayer.http.body import error_response
+from renderlayer.http.response import error_response
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.h11_impl import H11Protocol as Protocol
@@ -33,7 +33,7 @@ class ServerConfig(uvicorn.Config):
 
 
 class TimedProtocol(Protocol):
-    """uvicorn's protocol with limits of time; the body's is kept where it is read (`body.Incoming`)."""
+    """uvicorn's protocol with limits of time; the body's is kept where it is read (`request.Incoming`)."""
 
     config: ServerConfig
     _stalled: asyncio.TimerHandle | None = None

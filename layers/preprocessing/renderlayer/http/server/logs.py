@@ -12,8 +12,7 @@ import time
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from renderlayer.http.execution.disconnect import LEFT
-from renderlayer.http.execution.watch import Watch
+from renderlayer.http.execution.measures import LEFT, Watch
 from renderlayer.settings import Settings
 
 LONGEST = 200

@@ -1,12 +1,23 @@
-"""Token counts of a request, left in the ASGI scope for whoever writes the request's log line."""
+"""What is measured of a request, for whoever writes it down: tokens, seconds of its stages, how its answer ends."""
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
 
-from starlette.types import Scope
+from starlette.types import Message, Scope, Send
 
 COUNTS = "renderlayer.counts"
+"""Counts of a request, by name, in its ASGI scope."""
+LEFT = "left"
+"""Among the counts of a request: its client left before the answer had ended."""
+CLIENT_CLOSED_REQUEST = 499
+"""The status, as nginx named it, under which a request of a client that left is logged."""
+Stage = Literal["render", "generate", "derender"]
+observers: list[Callable[[Stage, float], None]] = []
+"""What is told of each stage that ends, and its seconds; empty where nobody measures."""
 _NAMES = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 """Names of `usage`, and those that the Responses and the Messages API give them."""
 
@@ -55,3 +66,55 @@ def _cached(usage: dict[str, Any]) -> int | None:
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
     found = details.get("cached_tokens", usage.get("cache_read_input_tokens"))
     return found if isinstance(found, int) else None
+
+
+def observe(stage: Stage, seconds: float) -> None:
+    """A stage has ended."""
+    for observer in observers:
+        observer(stage, seconds)
+
+
+@contextmanager
+def timed(stage: Stage) -> Iterator[None]:
+    """What is inside is a stage."""
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        observe(stage, time.perf_counter() - began)
+
+
+def note_left(scope: Scope) -> None:
+    """Note for the request's log line that its client left."""
+    counts = scope.get(COUNTS)
+    if counts is not None:
+        counts[LEFT] = 1
+
+
+class Watch:
+    """Watches one answer on its way out; `send` takes the place of the server's.
+
+    Attributes:
+        counts: what the application counts on the way, by name.
+    """
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self.counts: dict[str, int] = scope.setdefault(COUNTS, {})
+        self._send = send
+        self._status = 500
+        self._began = time.perf_counter()
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+        await self._send(message)
+
+    @property
+    def seconds(self) -> float:
+        """Since the request came."""
+        return time.perf_counter() - self._began
+
+    @property
+    def status(self) -> int:
+        """The answer's; 500 where none has begun, 499 where the client left before its end."""
+        return CLIENT_CLOSED_REQUEST if LEFT in self.counts else self._status

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from renderlayer.http.splice import LARGE, Pieces, spliced
+from renderlayer.http.response import LARGE, Pieces, spliced
 
 LONG = "QUJD" * (LARGE // 4 + 1)
 

@@ -1,4 +1,4 @@
-"""Reading request bodies and writing answers (wire.md 0, 1.4, 1.6)."""
+"""What is read of a request: its path, its headers, its body (wire.md 0, 1.4)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,59 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from renderlayer.errors import BadRequest, PayloadTooLarge, RenderLayerError, RequestTimeout, ValidationFailed
 from renderlayer.http.execution.disconnect import Disconnected
-from renderlayer.http.response import Response
+from renderlayer.http.response import JSON, error_response, in_anthropics_form
 from renderlayer.wire.common.base import malformed
-from renderlayer.wire.common.json_text import dumped_lenient, read
+from renderlayer.wire.common.json_text import read
 
-JSON = "application/json"
-EVENT_STREAM = "text/event-stream"
-ANTHROPIC = ("/v1/messages", "/v1/messages/count_tokens")
-"""Paths whose errors have Anthropic's form; those of render have OpenAI's, as the reference's have."""
+FRONT_DOOR = frozenset({"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"})
+"""Paths that an engine answers."""
 DRAINED = 4
 """How many times the limit of an oversized body is taken and dropped, so that its sender gets to read the answer."""
 SLOWEST = 32 << 10
 """Bytes a second that a body must have, once its first seconds (`patience`) are over."""
+
+
+def route_path(scope: Scope) -> str:
+    """The path as routes have it: without the prefix, and without a slash at its end."""
+    path = str(scope["path"].removeprefix(scope.get("root_path", "")))
+    return path.rstrip("/") or path
+
+
+class UnderPrefix:
+    """ASGI middleware that tells the application which beginning of the path is not part of its routes.
+
+    Requests without the prefix are served as well. Behind an HTTP API with a named stage, the stage is the prefix.
+
+    Args:
+        app: the application.
+        prefix: such as "/render" (`settings.root_path`); empty for none.
+    """
+
+    def __init__(self, app: ASGIApp, prefix: str) -> None:
+        self._app = app
+        self._prefix = prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        put_under(scope, self._prefix)
+        await self._app(scope, receive, send)
+
+
+def put_under(scope: Scope, prefix: str) -> None:
+    """Note in a request's scope which prefix its path may have."""
+    prefix = prefix.rstrip("/") or _stage(scope)
+    if prefix and scope["type"] == "http":
+        scope["root_path"] = prefix
+
+
+def _stage(scope: Scope) -> str:
+    """The stage as a prefix. Only events of payload 2.0 have it in their path; those of a REST API leave it out."""
+    event = scope.get("aws.event", {})
+    stage = event["requestContext"].get("stage") if event.get("version") == "2.0" else None
+    return f"/{stage}" if stage else ""
 
 
 def media_type(scope: Scope) -> str:
@@ -154,22 +191,3 @@ def decoded(body: bytes) -> Any:
         raise BadRequest("The request body is nested too deeply.") from None
     except ValueError:  # a number of more digits than Python reads
         raise malformed(0, "a number is too long") from None
-
-
-def json_response(content: bytes, status: int = 200) -> Response:
-    return Response(content, status, media_type=JSON)
-
-
-def in_anthropics_form(path: str) -> bool:
-    """Whether the errors of a path have Anthropic's form."""
-    return path.rstrip("/").endswith(ANTHROPIC)
-
-
-def error_response(error: RenderLayerError, in_anthropics_form: bool = False) -> Response:
-    """The answer that an error becomes."""
-    body = error.anthropic_body() if in_anthropics_form else error.body()
-    response = json_response(dumped_lenient(body), error.status)
-    retry_after = getattr(error, "retry_after", None)
-    if retry_after is not None:
-        response.headers["retry-after"] = str(retry_after)
-    return response
