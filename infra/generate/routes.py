@@ -21,7 +21,7 @@ from infra.generate.engine import Engine, Run
 from infra.generate.options import Options
 from renderlayer.errors import BadRequest, RenderLayerError, ValidationFailed
 from renderlayer.http.api import as_starlettes
-from renderlayer.http.middleware.server_errors import described
+from renderlayer.http.application import described
 from renderlayer.http.request import decoded, read_body, require_json
 from renderlayer.http.response import EVENT_STREAM, json_response
 from renderlayer.render.sampling import max_output_tokens

@@ -20,8 +20,7 @@ from infra.generate.options import Options
 from infra.generate.routes import add_routes
 from renderlayer.errors import ConfigurationError
 from renderlayer.http.app import create_app
-from renderlayer.http.application import Application
-from renderlayer.http.middleware.server_errors import ServerErrorMiddleware
+from renderlayer.http.application import Application, ServerErrorMiddleware
 from renderlayer.http.server.address import Address
 from renderlayer.http.server.serve import exit_on_signals, run
 from renderlayer.served_model import ServedModel

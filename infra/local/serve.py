@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from infra.local.gateway import Gateway, load_handlers
 from infra.local.template import read
 from renderlayer.bundle import open_model
+from renderlayer.http.application import ServerErrorMiddleware
 from renderlayer.http.execution.body_memory import BodyMemory
 from renderlayer.http.middleware.auth import Keys
 from renderlayer.http.middleware.cors import with_cors
-from renderlayer.http.middleware.server_errors import ServerErrorMiddleware
 from renderlayer.http.page import PageMiddleware
 from renderlayer.http.server.address import Address
 from renderlayer.http.server.advice import advise, warn_of_media

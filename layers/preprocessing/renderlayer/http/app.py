@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from starlette.types import Receive, Scope
-
-from renderlayer.errors import LoneSurrogate
 from renderlayer.http.application import Application, Endpoint
-from renderlayer.http.execution.measures import count_tokens, timed
-from renderlayer.http.execution.threads import run_blocking
-from renderlayer.http.request import decoded, header, media_type, read_body, require_json
-from renderlayer.http.response import EVENT_STREAM, Pieces, Response, json_response, spliced
-from renderlayer.http.routes import ROUTES, Route
-from renderlayer.memory import payloads_as_bytes
+from renderlayer.http.routes import ROUTES, route_endpoint
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
-from renderlayer.wire.common.json_text import dumped, dumped_fast
-from renderlayer.wire.common.remarks import HEADER, header_value, remarks
-from renderlayer.wire.common.surrogates import located
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -46,7 +34,7 @@ def create_app(
     """
     settings = settings or Settings.from_environment()
     server = server or ServedModel.open(settings, encodes=tuple(parts) != ("derender",))
-    endpoints = {route.path: _endpoint(route, server) for route in ROUTES if route.part in parts}
+    endpoints = {route.path: route_endpoint(route, server) for route in ROUTES if route.part in parts}
     engine = cache(partial(_open_engine, settings))
     front_door: dict[str, Endpoint] = {}
     if "complete" in parts and settings.engine_url:
@@ -69,49 +57,3 @@ def _open_engine(settings: Settings) -> Engine:
     from renderlayer.secrets.secret import engine_key
 
     return Engine(settings.engine_url, engine_key(settings))
-
-
-def _endpoint(route: Route, server: ServedModel) -> Endpoint:
-    async def endpoint(scope: Scope, receive: Receive) -> Response:
-        if route.stream is not None and media_type(scope) == EVENT_STREAM:
-            from renderlayer.http.streams import derendered_stream
-
-            return await derendered_stream(scope, receive, route.stream, server, route.named_events)
-        require_json(scope)
-        body = await read_body(scope, receive, server.settings.max_body_bytes)
-        header_id = header(scope, b"x-request-id")
-
-        def content() -> bytes | list[bytes]:
-            value = decoded(body)
-            try:
-                return answered(value)
-            except (LoneSurrogate, UnicodeEncodeError) as error:
-                raise located(error, value) from None
-
-        def answered(value: Any) -> bytes | list[bytes]:
-            above = server.settings.reference_request_above
-            with timed(route.part), nullcontext() if above or not route.fast_json else payloads_as_bytes():
-                answer = route.work(value, server, header_id)
-            count_tokens(scope, answer)
-            if not route.fast_json:
-                return dumped(answer)
-            if not above:
-                return spliced(answer)
-            whole = dumped_fast(answer)
-            if len(whole) <= above:
-                return whole
-            from renderlayer.references.writing import claims
-
-            return dumped_fast(claims(answer, server.settings, server.model))
-
-        def work() -> Response:
-            with remarks() as found:
-                written = content()
-            response = Pieces(written) if isinstance(written, list) else json_response(written)
-            if found:
-                response.headers[HEADER] = header_value(found)
-            return response
-
-        return await run_blocking(scope, work)
-
-    return endpoint

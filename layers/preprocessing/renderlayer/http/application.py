@@ -1,17 +1,20 @@
-"""What every function and server is made of: JSON requests reach their endpoint, and FastAPI has the rest."""
+"""What every function and server is made of: JSON requests reach their endpoint, FastAPI has the rest."""
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from renderlayer.errors import RenderLayerError
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
 from renderlayer.http.middleware.auth import EchoRequestId, Keys, RequireKey
 from renderlayer.http.request import route_path
-from renderlayer.http.response import FORESEEN, Response, answer_to
+from renderlayer.http.response import FORESEEN, Response, answer_to, error_response
 from renderlayer.memory import until_answered
 from renderlayer.settings import Settings
 
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from renderlayer.http.api import Api, Extend
 
 Endpoint = Callable[[Scope, Receive], Awaitable[Response]]
+FRAMES = 12
+"""Innermost frames of an error that are logged."""
+
+logger = logging.getLogger(__name__)
 
 
 class Application:
@@ -97,3 +104,35 @@ class Application:
             except Disconnected:
                 response = NoAnswer()
             await response(scope, receive, send)
+
+
+class ServerErrorMiddleware:
+    """ASGI middleware, the last resort: what nobody caught becomes a 500, and a log line that cannot quote a prompt.
+
+    No exception gets out, since servers print an exception together with its message.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:
+            logger.error("request failed: %s", described(error))
+            if not started:
+                answer = RenderLayerError("The server had an error while processing your request.")
+                await error_response(answer)(scope, receive, send)
+
+
+def described(error: Exception) -> str:
+    """Class and place of an error, without its message."""
+    frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
+    return type(error).__name__ + " at " + ", ".join(f"{frame.filename}:{frame.lineno}" for frame in frames)

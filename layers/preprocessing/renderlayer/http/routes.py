@@ -6,12 +6,26 @@ The FastAPI application, the local gateway and the tests of `template.yaml` read
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from renderlayer.errors import LoneSurrogate
+from renderlayer.http.application import Endpoint
 from renderlayer.http.execution.garbage import uncollected
+from renderlayer.http.execution.measures import count_tokens, timed
+from renderlayer.http.execution.threads import run_blocking
+from renderlayer.http.request import decoded, header, media_type, read_body, require_json
+from renderlayer.http.response import EVENT_STREAM, Pieces, Response, json_response, spliced
+from renderlayer.memory import payloads_as_bytes
 from renderlayer.served_model import ServedModel
+from renderlayer.wire.common.json_text import dumped, dumped_fast
+from renderlayer.wire.common.remarks import HEADER, header_value, remarks
+from renderlayer.wire.common.surrogates import located
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope
 
 # (decoded body, server, X-Request-Id header) -> answer
 Work = Callable[[Any, ServedModel, str | None], Any]
@@ -175,3 +189,51 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route("/v1/messages/derender", "derender", _messages_derender, stream=_messages_derender_stream, named_events=True),
 )
+
+
+def route_endpoint(route: Route, server: ServedModel) -> Endpoint:
+    """What answers requests of a route: reads the body, does the work with this model, writes the answer."""
+
+    async def endpoint(scope: Scope, receive: Receive) -> Response:
+        if route.stream is not None and media_type(scope) == EVENT_STREAM:
+            from renderlayer.http.streams import derendered_stream
+
+            return await derendered_stream(scope, receive, route.stream, server, route.named_events)
+        require_json(scope)
+        body = await read_body(scope, receive, server.settings.max_body_bytes)
+        header_id = header(scope, b"x-request-id")
+
+        def content() -> bytes | list[bytes]:
+            value = decoded(body)
+            try:
+                return answered(value)
+            except (LoneSurrogate, UnicodeEncodeError) as error:
+                raise located(error, value) from None
+
+        def answered(value: Any) -> bytes | list[bytes]:
+            above = server.settings.reference_request_above
+            with timed(route.part), nullcontext() if above or not route.fast_json else payloads_as_bytes():
+                answer = route.work(value, server, header_id)
+            count_tokens(scope, answer)
+            if not route.fast_json:
+                return dumped(answer)
+            if not above:
+                return spliced(answer)
+            whole = dumped_fast(answer)
+            if len(whole) <= above:
+                return whole
+            from renderlayer.references.writing import claims
+
+            return dumped_fast(claims(answer, server.settings, server.model))
+
+        def work() -> Response:
+            with remarks() as found:
+                written = content()
+            response = Pieces(written) if isinstance(written, list) else json_response(written)
+            if found:
+                response.headers[HEADER] = header_value(found)
+            return response
+
+        return await run_blocking(scope, work)
+
+    return endpoint

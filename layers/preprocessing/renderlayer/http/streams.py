@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from functools import partial
 from itertools import islice
@@ -17,10 +17,11 @@ from renderlayer.http.execution.measures import note_left
 from renderlayer.http.execution.threads import in_function, in_thread
 from renderlayer.http.request import read_body
 from renderlayer.http.response import EVENT_STREAM, Response, content_type
-from renderlayer.http.routes import StreamWork
 from renderlayer.served_model import ServedModel
 
 Json = dict[str, Any]
+# (decoded events of the body, server) -> events of the answer
+StreamWork = Callable[[Iterable[Any], ServedModel], Iterator[Any]]
 AT_A_TIME = 32
 """Events of a body that are derendered in one turn of a worker thread."""
 

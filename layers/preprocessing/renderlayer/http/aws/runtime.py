@@ -20,7 +20,7 @@ from http.client import HTTPConnection, HTTPException
 from importlib import import_module
 from typing import Any, Protocol
 
-from renderlayer.http.middleware.server_errors import described
+from renderlayer.http.application import described
 
 RUNTIME = "/2018-06-01/runtime"
 FRAMED = "application/vnd.awslambda.http-integration-response"

@@ -112,10 +112,10 @@ def application(settings: Settings, page: bool = False, server: ServedModel | No
         ConfigurationError: the settings or the model cannot work.
     """
     from renderlayer.http.app import create_app
+    from renderlayer.http.application import ServerErrorMiddleware
     from renderlayer.http.execution.body_memory import BodyMemory
     from renderlayer.http.middleware.body_limit import BodyLimitMiddleware
     from renderlayer.http.middleware.cors import with_cors
-    from renderlayer.http.middleware.server_errors import ServerErrorMiddleware
     from renderlayer.http.request import UnderPrefix
     from renderlayer.http.server.logs import AccessLog, configure_logs
     from renderlayer.http.server.metrics import Metrics
