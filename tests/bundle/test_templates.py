@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +222,14 @@ def test_templates_that_processors_carry_themselves(make_folder: MakeFolder, arc
     assert rendered in render(templates_of(make_folder(files=files)), None)
     own = {**files, "chat_template.json": {"chat_template": "own {{ messages[0].content }}"}}
     assert render(templates_of(make_folder("own", files=own)), None) == "own Hello"
+
+
+def test_a_template_that_escapes_what_it_adds_to_safe_text_is_jinjas(tmp_path: Path, make_folder: MakeFolder) -> None:
+    source = (
+        "{% for t in tools or [] %}{{ 'Use '|safe + t['function']['description'] + t['function'] | tojson }}"
+        "{% endfor %}"
+        "{% for m in messages %}{{ m['content'] }}{% endfor %}"
+    )
+    folder = make_folder(files={"chat_template.jinja": source})
+    manifest = json.loads((pack(folder, tmp_path / "out") / "bundle.json").read_text())
+    assert manifest["templates"]["named"]["default"]["engine"] == "jinja2"

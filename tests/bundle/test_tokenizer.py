@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -130,8 +131,8 @@ def test_fast_engine_serves_long_texts_once_it_is_loaded(
     pytest.importorskip("fastokens", reason="needs fastokens")
     monkeypatch.setattr("renderlayer.bundle.tokenizer._FAST_DELAY", 0.0)
     model = open_bundle(pack(make_folder(), tmp_path / "out"))
-    evidence = {"equal": True}
-    description = {"engine": "kitoken", "prefix_ids": [], "suffix_ids": [], "doubtful": [], "fastokens": evidence}
+    described = json.loads((tmp_path / "out/bundle.json").read_text())["tokenizer"]
+    description = {**described, "doubtful": [], "fastokens": {"equal": True}}
     tokenizer = Tokenizer(tmp_path / "out", description, model.vocabulary, fast_after=20)
     long = "The quick brown fox, 你好 <|im_end|>" * 3
     expected = model.tokenizer.encode(long)

@@ -94,6 +94,9 @@ _TOOLS: list[dict[str, Any]] = [
     },
 ]
 
+_WHOLE_TOOLS = [tool for tool in _TOOLS if None not in tool["function"].values()]
+"""Tools for templates that fail on a null; where both engines fail, nothing is compared."""
+
 _CONVERSATIONS: list[list[Message]] = [
     [_USER],
     [_SYSTEM, _USER],
@@ -129,14 +132,14 @@ _KWARGS: list[dict[str, Any]] = [
 
 
 def cases(content_format: str) -> Iterator[Case]:
-    """Every conversation with and without tools, with and without a generation prompt, and some kwargs.
+    """Every conversation with two lists of tools and without, with and without a generation prompt, and some kwargs.
 
     Args:
         content_format: "string" or "openai", the form of the contents.
     """
     for index, conversation in enumerate(_CONVERSATIONS):
         messages = [_formatted(message, content_format) for message in conversation]
-        for tools in (None, _TOOLS):
+        for tools in (None, _TOOLS, _WHOLE_TOOLS):
             for prompt in (True, False):
                 # every kwargs variant with some conversation, not all with all: the product would take seconds
                 for variant in (0, 1 + index % (len(_KWARGS) - 1)):
