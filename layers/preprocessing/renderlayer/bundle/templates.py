@@ -63,6 +63,10 @@ class ChatTemplate:
         self._special_tokens = special_tokens
         self._content_format = content_format
 
+    def with_engine(self, engine: Callable[[str], Engine]) -> ChatTemplate:
+        """The same template, compiled by another engine."""
+        return ChatTemplate(self.source, engine, self._analyse, self._special_tokens, self._content_format)
+
     @property
     def content_format(self) -> str:
         """How it wants message contents: "string" or "openai" (wire.md 3.2)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from renderlayer.errors import BadRequest
 from renderlayer.render import constraints, request_ids
@@ -18,6 +18,9 @@ from renderlayer.render.types import MediaOptions, Prompt, TokenizeOptions
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.common.sampling import MmPayload
+
+if TYPE_CHECKING:
+    from renderlayer.render.continuing import Writer
 
 PROMPT_IDS = "prompt_token_ids"
 
@@ -50,11 +53,16 @@ def rendered(
 ) -> dict[str, Any]:
     """The GenerateRequest of a chat request that has passed its API's own checks."""
     kwargs = chat_kwargs(request, server)
-    if request.continue_from is not None:
+    if request.continue_from is not None and not request.return_token_spans:
         prompt, continuation = _continued(request, server, kwargs, dialect)
         return {**_finished(request, server, prompt, kwargs, request_id, dialect), "continuation": continuation}
     prompt = _reused(request, server, dialect) or _prompt(request, server, kwargs, dialect)
-    return _finished(request, server, prompt, kwargs, request_id, dialect)
+    finished = _finished(request, server, prompt, kwargs, request_id, dialect)
+    if request.return_token_spans:
+        from renderlayer.render.spans import token_spans
+
+        return {**finished, **token_spans(request, _writer(request, server, kwargs, dialect), prompt.token_ids)}
+    return finished
 
 
 def chat_kwargs(request: ChatCompletionRequest, server: ServedModel) -> dict[str, Any]:
@@ -129,9 +137,17 @@ def _continued(
     request: ChatCompletionRequest, server: ServedModel, kwargs: dict[str, Any], dialect: Dialect
 ) -> tuple[Prompt, dict[str, Any]]:
     """The prompt that goes on from given ids, and what is said about that (wire.md 2.10)."""
-    from renderlayer.render.continuing import Writer, continued
+    from renderlayer.render.continuing import continued
 
-    writer = Writer(
+    writer = _writer(request, server, kwargs, dialect)
+    return continued(request, writer, lambda: _prompt(request, server, kwargs, dialect))
+
+
+def _writer(request: ChatCompletionRequest, server: ServedModel, kwargs: dict[str, Any], dialect: Dialect) -> Writer:
+    """What writes the request's conversation, whole or in part."""
+    from renderlayer.render.continuing import Writer
+
+    return Writer(
         server,
         kwargs,
         _shown_tools(request, server),
@@ -142,7 +158,6 @@ def _continued(
         tuple(entry for entry in request.stop_token_ids or () if 0 <= entry < len(server.model.vocabulary)),
         _media(request, server),
     )
-    return continued(request, writer, lambda: _prompt(request, server, kwargs, dialect))
 
 
 def _reused(request: ChatCompletionRequest, server: ServedModel, dialect: Dialect) -> Prompt | None:

@@ -95,6 +95,7 @@ class ChatCompletionRequest(SamplingFields):
     mm_processor_kwargs: dict[str, Any] | None = None
     return_prompt_text: bool | None = None
     continue_from: ContinueFrom | None = None
+    return_token_spans: bool = False
 
     _custom_tools: tuple[str, ...] = PrivateAttr(())
 

@@ -29,6 +29,11 @@ class RenderedPrompt(GenerateRequest):
     """What an engine generates from; `continuation` only where the request has `continue_from`."""
 
     continuation: Continuation | None = None
+    token_spans: list[tuple[int, int, int, str]] | None = Field(
+        default=None, description="Start and end of a run of tokens, index of their message, and what of it they are."
+    )
+    assistant_mask: list[int] | None = Field(default=None, description="1 for tokens that a model would have sampled.")
+    mixed_tokens: int | None = Field(default=None, description="Tokens that are of two parts, and so of none.")
 
 
 class Usage(Answer):

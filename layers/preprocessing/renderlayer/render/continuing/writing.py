@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,12 @@ class Writer:
         """What decides how a turn is written, whatever is said in it."""
         kwargs = tuple(sorted((name, repr(value)) for name, value in self.kwargs.items()))
         return (self.chat_template, bool(self.tools), kwargs, self.effort, self.dialect, self.stop_token_ids)
+
+    def with_template(self, template: ChatTemplate) -> Writer:
+        """The same writer with another template."""
+        other = replace(self)
+        other.__dict__["template"] = template
+        return other
 
     def write(self, messages: Sequence[Json], generate: bool, known: int | None = None) -> Writing:
         """The conversation's text; `generate`: with what begins the assistant's next turn.
