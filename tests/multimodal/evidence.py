@@ -46,6 +46,8 @@ RECORDINGS = {
 MORE_RECORDINGS = ("fam-glm4.6v", "fam-pixtral-hf")
 """Of architectures that have a set already."""
 ALIKE = {
+    "DiffusionGemmaForBlockDiffusion": "Gemma4ForConditionalGeneration",
+    "InternS2MobiusForConditionalGeneration": "Qwen3VLForConditionalGeneration",
     "Qwen2_5OmniForConditionalGeneration": "Qwen2_5OmniModel",
     "Qwen3_5MoeForConditionalGeneration": "Qwen3_5ForConditionalGeneration",
     "Step5ForConditionalGeneration": "Step3VLForConditionalGeneration",

@@ -72,6 +72,7 @@ class Folder:
         code: whether the configuration is one that models bring as code.
         images: sizes (width, height) of the images of the requests.
         ids: of tokens whose ids are fixed.
+        modules: further code of the model, by name.
     """
 
     config: dict[str, Any]
@@ -83,6 +84,7 @@ class Folder:
     code: bool = False
     images: tuple[tuple[int, int], ...] = ((500, 333), (333, 777), (900, 120), (37, 41), (1024, 768))
     ids: dict[str, int] = field(default_factory=dict)
+    modules: dict[str, str] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """The files of the model."""
@@ -98,6 +100,8 @@ class Folder:
         if self.code:
             config |= {"model_type": "made", "auto_map": {"AutoConfig": "configuration_made.Config"}}
             (folder / "configuration_made.py").write_text(_CONFIGURATION, encoding="utf-8")
+        for name, source in self.modules.items():
+            (folder / f"{name}.py").write_text(source, encoding="utf-8")
         named = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
         contents = {"config": config, "tokenizer_config": {**named, **self.tokenizer}, **self.files}
         for name, content in contents.items():

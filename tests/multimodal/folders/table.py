@@ -205,8 +205,70 @@ _OVIS_TOKENS = (
 _LARGE = ((500, 333), (333, 777), (900, 120), (37, 41), (1024, 768), (1100, 20), (728, 728), (3100, 500))
 
 
+_NEMOTRON_IMAGES = """\
+from transformers import BaseImageProcessor
+
+
+class Images(BaseImageProcessor):
+    def __init__(self, image_size=512, max_num_tiles=12, use_thumbnail=True, **kwargs):
+        super().__init__(**kwargs)
+        self.image_size, self.max_num_tiles, self.use_thumbnail = image_size, max_num_tiles, use_thumbnail
+"""
 _MINICPM_TOKENS = ("<image>", "</image>", "<slice>", "</slice>", "<image_id>", "</image_id>")
 _MINICPM_NAMES = ("image_start", "image_end", "slice_start", "slice_end", "image_id_start", "image_id_end")
+
+
+_GEMMA4_TOKENS = ("<bos>", "<|image|>", "<|video|>", "<|image>", "<image|>", "<|audio|>", "<|audio>", "<audio|>")
+_GEMMA4_NAMES = ("bos", "image", "video", "boi", "eoi", "audio", "boa", "eoa")
+
+
+def _gemma4(architecture: str, kind: str, part: str, processor: str, hears: bool) -> Folder:
+    tokens = dict(zip(_GEMMA4_NAMES, _GEMMA4_TOKENS, strict=True))
+    image = {"image_processor_type": f"{processor}ImageProcessor", "image_seq_length": 280, "do_normalize": False}
+    sizes = {"max_soft_tokens": 280, "patch_size": 16, "pooling_kernel_size": 3}
+    sound = {"feature_extractor_type": f"{processor}AudioFeatureExtractor", "sampling_rate": 16000}
+    ids = {f"{name}_token_id": f"@{text}" for name, text in tokens.items() if name != "bos"}
+    vision = {**VISION, "patch_size": 16, "pooling_kernel_size": 3, "default_output_length": 280}
+    return Folder(
+        {
+            "architectures": [architecture],
+            "model_type": kind,
+            **ids,
+            "eoa_token_index": "@<audio|>",
+            "text_config": {**TEXT, "model_type": f"{part}_text", "architectures": ["Gemma4ForCausalLM"]},
+            "vision_config": {**vision, "num_soft_tokens": 280, "model_type": "gemma4_vision"},
+            **({"audio_config": {"hidden_size": 64}} if hears else {}),
+        },
+        {
+            "processor_config": {
+                "processor_class": f"{processor}Processor",
+                "audio_ms_per_token": 40,
+                "audio_seq_length": 750,
+                "image_seq_length": 280,
+                "feature_extractor": sound,
+                "image_processor": {**image, **sizes, "resample": 3},
+                "video_processor": {
+                    **sizes,
+                    "video_processor_type": f"{processor}VideoProcessor",
+                    "max_soft_tokens": 70,
+                },
+            }
+        },
+        _GEMMA4_TOKENS,
+        ("image", "video", "audio") if hears else ("image", "video"),
+        {"bos_token": "<bos>", "extra_special_tokens": {f"{name}_token": text for name, text in tokens.items()}},
+        options=({"max_soft_tokens": 140},),
+    )
+
+
+def _interns(architecture: str) -> Folder:
+    return Folder(
+        {"architectures": [architecture], **_QWEN_IDS, "text_config": _QWEN3_TEXT, "vision_config": _QWEN3_VISION},
+        _QWEN3_FILES,
+        _QWEN_TOKENS,
+        ("image", "video"),
+        code=True,
+    )
 
 
 def _minicpm(version: str) -> Folder:
@@ -256,6 +318,13 @@ def _tiled(architecture: str, tokens: tuple[str, ...] = _INTERNVL_TOKENS, **conf
 
 
 FOLDERS = {
+    **{
+        f"InternS{version}ForConditionalGeneration": _interns(f"InternS{version}ForConditionalGeneration")
+        for version in ("1Pro", "2Preview")
+    },
+    "Gemma4UnifiedForConditionalGeneration": _gemma4(
+        "Gemma4UnifiedForConditionalGeneration", "gemma4_unified", "gemma4_unified", "Gemma4Unified", True
+    ),
     **{f"MiniCPMV{version}ForConditionalGeneration": _minicpm(version) for version in ("4_6", "4_7")},
     "Eagle2_5_VLForConditionalGeneration": _tiled("Eagle2_5_VLForConditionalGeneration", force_image_size=448),
     "H2OVLChatModel": _tiled("H2OVLChatModel", use_msac=True),
@@ -288,6 +357,28 @@ FOLDERS = {
                 "video_token": "<video>",
             }
         },
+    ),
+    "Llama_Nemotron_Nano_VL": Folder(
+        {
+            "architectures": ["Llama_Nemotron_Nano_VL"],
+            "downsample_ratio": 0.5,
+            "force_image_size": 224,
+            "ps_version": "v2",
+            "llm_config": TEXT,
+            "vision_config": {**VISION, "image_size": 224, "patch_size": 14},
+        },
+        {
+            "preprocessor_config": {
+                "image_processor_type": "Images",
+                "auto_map": {"AutoImageProcessor": "image_processing_made.Images"},
+                "image_size": 224,
+                "max_num_tiles": 6,
+                "use_thumbnail": True,
+            }
+        },
+        ("<img>", "</img>", "<image>"),
+        code=True,
+        modules={"image_processing_made": _NEMOTRON_IMAGES},
     ),
     "QianfanOCRForConditionalGeneration": Folder(
         {

@@ -40,7 +40,8 @@ _BY_MODALITIES = {
     ),
     ("image", "video"): (
         "Cosmos3EdgeForConditionalGeneration Cosmos3ForConditionalGeneration "
-        "Ernie4_5_VLMoeForConditionalGeneration Exaone4_5_ForConditionalGeneration "
+        "DiffusionGemmaForBlockDiffusion Ernie4_5_VLMoeForConditionalGeneration "
+        "Exaone4_5_ForConditionalGeneration "
         "Glm4vForConditionalGeneration Glm4vMoeForConditionalGeneration Glm5NextForConditionalGeneration "
         "GlmOcrForConditionalGeneration InternS1ForConditionalGeneration InternS1ProForConditionalGeneration "
         "InternS2MobiusForConditionalGeneration InternS2PreviewForConditionalGeneration InternVLChatModel "
@@ -56,7 +57,7 @@ _BY_MODALITIES = {
     ),
     ("image", "audio"): ("Gemma3nForConditionalGeneration Phi4MMForCausalLM"),
     ("image", "video", "audio"): (
-        "DiffusionGemmaForBlockDiffusion Gemma4ForConditionalGeneration Gemma4UnifiedForConditionalGeneration "
+        "Gemma4ForConditionalGeneration Gemma4UnifiedForConditionalGeneration "
         "MiMoV2OmniForCausalLM MiniCPMO MuseSparkForConditionalGeneration NemotronH_Nano_Omni_Reasoning_V3 "
         "NemotronH_Nano_VL_V2 NemotronH_Omni_Reasoning_V3 NemotronH_Super_Omni_Reasoning_V3 "
         "Qwen2_5OmniForConditionalGeneration Qwen2_5OmniModel Qwen3OmniMoeForConditionalGeneration"

@@ -17,7 +17,7 @@ from renderlayer.multimodal.tensor import Field, Fields, int64
 from renderlayer.multimodal.video.clip import Clip
 
 if TYPE_CHECKING:
-    from renderlayer.multimodal.audio.sound import Sound
+    from renderlayer.multimodal.audio.sound import Samples, Sound
 
 _DEFAULTS = {**COMMON, "do_normalize": False, "patch_size": 16, "max_soft_tokens": 280, "pooling_kernel_size": 3}
 _BUDGETS = (70, 140, 280, 560, 1120)
@@ -30,6 +30,8 @@ class Gemma4(Plain):
     """Images, videos and, of the sizes with an audio encoder, sound of Gemma 4."""
 
     modalities: tuple[str, ...] = ("image", "video")
+    hears = True
+    merged = False  # whether the patches of a token are sent as one
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -37,7 +39,7 @@ class Gemma4(Plain):
         self.video = facts.token("<|video|>", "video_token_id")
         self.begin = facts.token("<|image>", "boi_token_id")
         self.end = facts.token("<image|>", "eoi_token_id")
-        if facts.config.get("audio_config") is None:
+        if facts.config.get("audio_config") is None or not self.hears:
             return
         self.modalities = ("image", "video", "audio")
         self.sampling_rate = int(facts.audio.get("sampling_rate") or 16_000)
@@ -66,7 +68,11 @@ class Gemma4(Plain):
         tokens = [begin, *[self.audio] * count, end]
         chosen = options(self.facts.audio, kwargs, "audio_kwargs")
         heard = [token == self.audio for token in tokens]
-        return Plan(tokens, {}, lambda: gemma4_fields(sound.samples, chosen), heard)
+        return Plan(tokens, {}, lambda: self.sound_fields(sound.samples, chosen), heard)
+
+    def sound_fields(self, samples: Samples, chosen: Options) -> Fields:
+        """The sound as the model hears it."""
+        return gemma4_fields(samples, chosen)
 
     def _plan_video(self, clip: Clip, kwargs: Mapping[str, Any]) -> Plan:
         """Each frame is an image behind its time, in minutes and seconds."""
@@ -91,7 +97,7 @@ class Gemma4(Plain):
 
             from renderlayer.multimodal.arrays import tensor
 
-            frames = [_patches(frame, size, chosen) for frame in clip.frames()]
+            frames = [_patches(frame, size, chosen, self.merged) for frame in clip.frames()]
             pixels, positions = (np.stack(parts) for parts in zip(*frames, strict=True))
             return {
                 "pixel_values_videos": Field(tensor("bfloat16", pixels), "flat"),
@@ -110,7 +116,7 @@ class Gemma4(Plain):
         tokens = [self.begin, *[self.image] * count, self.end]
 
         def fields() -> Fields:
-            return _fields(media, size, chosen)
+            return _fields(media, size, chosen, self.merged)
 
         return Plan(tokens, {}, fields, [token == self.image for token in tokens])
 
@@ -145,18 +151,18 @@ def budgeted(size: Size, patch: int, pool: int, tokens: int) -> Size:
     return rows * step, columns * step
 
 
-def _fields(picture: Picture, size: Size, chosen: Options) -> Fields:
+def _fields(picture: Picture, size: Size, chosen: Options, merged: bool) -> Fields:
     from renderlayer.multimodal.arrays import tensor
     from renderlayer.multimodal.image import processing
 
-    pixels, positions = _patches(processing.raster(picture), size, chosen)
+    pixels, positions = _patches(processing.raster(picture), size, chosen, merged)
     return {
         "pixel_values": Field(tensor("bfloat16", pixels), "batched"),
         "pixel_position_ids": Field(tensor("int64", positions), "batched"),
     }
 
 
-def _patches(image: Any, size: Size, chosen: Options) -> tuple[Any, Any]:
+def _patches(image: Any, size: Size, chosen: Options, merged: bool) -> tuple[Any, Any]:
     """Patches (budget, 3 · patch²) with zeros, positions (budget, 2) with −1 behind the image."""
     import numpy as np
 
@@ -164,9 +170,10 @@ def _patches(image: Any, size: Size, chosen: Options) -> tuple[Any, Any]:
 
     recipe = processing.Recipe.of(chosen)
     bits = processing.lookup(processing.scaled(image, size, recipe), processing.tables(recipe, 3))
-    patch = int(chosen["patch_size"])
+    pool = int(chosen["pooling_kernel_size"])
+    patch = int(chosen["patch_size"]) * (pool if merged else 1)
     rows, columns = size[0] // patch, size[1] // patch
-    budget = int(chosen["max_soft_tokens"]) * int(chosen["pooling_kernel_size"]) ** 2
+    budget = int(chosen["max_soft_tokens"]) * (1 if merged else pool**2)
     pixels = np.zeros((budget, patch * patch * 3), np.uint16)
     cut = bits.reshape(3, rows, patch, columns, patch).transpose(1, 3, 2, 4, 0)
     pixels[: rows * columns] = cut.reshape(rows * columns, -1)

@@ -41,7 +41,7 @@ def gemma3n_fields(samples: Samples, given: Mapping[str, Any]) -> Fields:
     kept = samples[:_LONGEST]
     levels = np.log(np.maximum(speech.magnitudes(speech.silenced(kept), recipe), recipe.mel_floor))
     heard = np.arange(len(levels)) * recipe.hop < len(kept)
-    return _fields(speech.normalised(levels, recipe), heard)
+    return sound_fields(speech.normalised(levels, recipe), heard)
 
 
 def gemma4_fields(samples: Samples, given: Mapping[str, Any]) -> Fields:
@@ -55,10 +55,11 @@ def gemma4_fields(samples: Samples, given: Mapping[str, Any]) -> Fields:
     whole = np.pad(speech.silenced(samples), (before, 0))
     levels = np.log(speech.magnitudes(whole, recipe) + recipe.mel_floor)
     mel = speech.normalised(levels, recipe)[: recipe.frames(before + len(samples))]
-    return _fields(mel, np.ones(len(mel), np.bool_))
+    return sound_fields(mel, np.ones(len(mel), np.bool_))
 
 
-def _fields(mel: NDArray[np.float32], heard: NDArray[np.bool_]) -> Fields:
+def sound_fields(mel: NDArray[np.float32], heard: NDArray[np.bool_]) -> Fields:
+    """What holds a sound, (frames, width), and which of it counts."""
     from renderlayer.multimodal.arrays import bfloat16, tensor
 
     return {

@@ -15,7 +15,6 @@ from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
 from renderlayer.multimodal.video.clip import Clip
 
-_MEAN, _STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 # The text model's type → what stands for a frame; other models take no videos.
 _VIDEO_TOKENS = {
     "qwen2": "<|video_pad|>",
@@ -31,6 +30,8 @@ class Tiled(Plain):
 
     modalities: tuple[str, ...] = ("image",)
     marks = ("<img>", "<IMG_CONTEXT>", "</img>")
+    mean: tuple[float, ...] = (0.485, 0.456, 0.406)
+    std: tuple[float, ...] = (0.229, 0.224, 0.225)
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -80,10 +81,14 @@ class Tiled(Plain):
         width, height = picture.size
         least, most = (chosen["min_dynamic_patch"], chosen["max_dynamic_patch"])
         grids = tile_grids(int(least), check_tiles(int(most))) if chosen["dynamic_image_size"] else ((1, 1),)
-        shape = nearest((height, width), self.edge**2, grids)
+        shape = self.shape((height, width), grids)
         count = shape[0] * shape[1]
         thumbnail = bool(chosen["use_thumbnail"]) and count > 1
-        return self.laid_out(count + thumbnail, lambda: cut(picture, [shape], self.edge, thumbnail))
+        return self.laid_out(count + thumbnail, lambda: self.cut(picture, [shape], thumbnail))
+
+    def shape(self, size: Size, grids: Sequence[tuple[int, int]]) -> Size:
+        """Rows and columns of an image of (height, width)."""
+        return nearest(size, self.edge**2, grids)
 
     def laid_out(self, count: int, pixels: Callable[[], Tensor]) -> Plan:
         """The plan of an image of so many tiles."""
@@ -97,6 +102,31 @@ class Tiled(Plain):
 
         tokens = self.tokens(count)
         return Plan(tokens, metadata, fields, [token == self.context for token in tokens])
+
+    def cut(self, picture: Picture, shapes: Sequence[Size], thumbnail: bool = True) -> Tensor:
+        """bfloat16 of shape (tiles, 3, edge, edge): the tiles of each grid, and the thumbnail last.
+
+        The only tile of a grid is the thumbnail.
+        """
+        import numpy as np
+
+        from renderlayer.multimodal.image import processing
+
+        image, edge, parts = picture.rgb(), self.edge, []
+        for rows, columns in shapes:
+            if rows * columns > 1 or not thumbnail:
+                spread = processing.planes(image.resize((edge * columns, edge * rows)))
+                parts.append(processing.tiles(spread, (edge, edge)))
+        if thumbnail:
+            parts.append(processing.planes(image.resize((edge, edge)))[None])
+        return self.normalised(np.concatenate(parts))
+
+    def normalised(self, planes: Any) -> Tensor:
+        """Divided first."""
+        from renderlayer.multimodal.image import processing
+
+        recipe = processing.Recipe.of({**COMMON, "image_mean": self.mean, "image_std": self.std})
+        return processing.finished(planes, replace(recipe, fused=False))
 
     def tokens(self, count: int) -> list[int]:
         """What stands for an image of so many tiles."""
@@ -127,45 +157,20 @@ class InternVLChat(Tiled):
         }
 
         def fields() -> Fields:
-            return {"pixel_values_flat_video": Field(_frames(clip.frames(), self.edge), "flat"), **metadata}
+            return {"pixel_values_flat_video": Field(self._frames(clip.frames()), "flat"), **metadata}
 
         return Plan(tokens, metadata, fields, [token == self.video for token in tokens])
+
+    def _frames(self, frames: Iterable[Any]) -> Tensor:
+        import numpy as np
+        from PIL import Image
+
+        from renderlayer.multimodal.image import processing
+
+        size = (self.edge, self.edge)
+        return self.normalised(np.stack([processing.planes(Image.fromarray(frame).resize(size)) for frame in frames]))
 
 
 def _side(given: Any) -> int:
     """An edge that is configured as a number or as a pair of equal ones."""
     return int(given[0] if isinstance(given, list) else given)
-
-
-def cut(picture: Picture, shapes: Sequence[Size], edge: int, thumbnail: bool = True) -> Tensor:
-    """bfloat16 of shape (tiles, 3, edge, edge): the tiles of each grid, and the thumbnail last.
-
-    The only tile of a grid is the thumbnail.
-    """
-    import numpy as np
-
-    from renderlayer.multimodal.image import processing
-
-    image, parts = picture.rgb(), []
-    for rows, columns in shapes:
-        if rows * columns > 1 or not thumbnail:
-            parts.append(processing.tiles(processing.planes(image.resize((edge * columns, edge * rows))), (edge, edge)))
-    if thumbnail:
-        parts.append(processing.planes(image.resize((edge, edge)))[None])
-    return _normalised(np.concatenate(parts))
-
-
-def _frames(frames: Iterable[Any], edge: int) -> Tensor:
-    import numpy as np
-    from PIL import Image
-
-    from renderlayer.multimodal.image import processing
-
-    return _normalised(np.stack([processing.planes(Image.fromarray(frame).resize((edge, edge))) for frame in frames]))
-
-
-def _normalised(planes: Any) -> Tensor:
-    from renderlayer.multimodal.image import processing
-
-    recipe = processing.Recipe.of({**COMMON, "image_mean": _MEAN, "image_std": _STD})
-    return processing.finished(planes, replace(recipe, fused=False))

@@ -1,17 +1,19 @@
-"""Models that cut their images as InternVL does: Eagle 2.5, H2OVL, NVLM, and those that differ by their name only."""
+"""Models that cut their images as InternVL does: Eagle 2.5, H2OVL, Nemotron Nano VL, NVLM, and those that differ by
+their name only."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Facts, Options, Plan
 from renderlayer.multimodal.families.internvl import nearest
-from renderlayer.multimodal.families.internvl_chat import Tiled, cut
+from renderlayer.multimodal.families.internvl_chat import Tiled
 from renderlayer.multimodal.families.sizes import Size, check_tiles, tile_grids
 from renderlayer.multimodal.image.picture import Picture
 
+_MOST_TILES, _COVERED = 12, 0.6  # of Nemotron: tiles, and how much of an image a grid need cover at most
 _FEWEST_AGAIN = 3  # tiles of H2OVL's second pass
 
 
@@ -39,6 +41,39 @@ class NVLM(Tiled):
         for token in encode(begin + "".join(name + context for name in names) + end):
             out += [token] * (self.length if token == self.context else 1)
         return [*out, *encode("\n")]
+
+
+class NemotronNano(Tiled):
+    """Llama Nemotron Nano VL: the grid that covers the image and has its shape; pixels are not normalised."""
+
+    marks = ("<img>", "<image>", "</img>")
+    mean, std = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__(facts)
+        given = {name: facts.image[name] for name in ("use_thumbnail",) if name in facts.image}
+        most = int(facts.image.get("max_num_tiles") or _MOST_TILES)
+        self.defaults = {"use_thumbnail": True, **given, "min_dynamic_patch": 1, "max_dynamic_patch": most}
+        self.defaults["dynamic_image_size"] = True
+
+    def tile(self, config: Mapping[str, Any], tower: Mapping[str, Any]) -> int:
+        return int(self.facts.image.get("image_size") or super().tile(config, tower))
+
+    def chosen(self, kwargs: Mapping[str, Any]) -> Options:
+        """Those of the configuration; requests have none."""
+        if any(name in kwargs for name in (*self.defaults, "max_num_tiles", "image_size")):
+            raise BadRequest("Tiles cannot be changed by request.", "mm_processor_kwargs")
+        return dict(self.defaults)
+
+    def shape(self, size: Size, grids: Sequence[tuple[int, int]]) -> Size:
+        height, width = size
+        best, most = (1, 1), float("-inf")
+        for across, down in grids:
+            wanted, shown = across / down, width / height
+            covered = min(across * down * self.edge**2 / (width * height), _COVERED)
+            if (fit := covered * min(wanted / shown, shown / wanted)) > most:
+                best, most = (down, across), fit
+        return best
 
 
 class H2OVL(Tiled):
@@ -73,7 +108,7 @@ class H2OVL(Tiled):
         counts = [_with_whole(shape) for shape in (first, second)]
 
         def pixels() -> Any:
-            return cut(picture, (second, first), self.edge)
+            return self.cut(picture, (second, first))
 
         return self.laid_out(sum(counts) - 1, pixels)
 
