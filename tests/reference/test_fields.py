@@ -52,6 +52,8 @@ LISTED = {
     ("*", "stop_token_ids"): "absent means the same as an empty list",
     ("*", "thinking_token_budget"): "checked by hand, since the reference refuses what pydantic would convert",
     ("*", "top_logprobs"): "null is read as zero by both, and shown by one schema",
+    ("*", "continue_from"): "ours alone: docs/continue.md",
+    ("*", "return_token_spans"): "ours alone: docs/continue.md",
     ("CompletionRequest", "media_io_kwargs"): "no field in the reference, which refuses it all the same",
     ("CompletionRequest", "mm_processor_kwargs"): "no field in the reference, which refuses it all the same",
     ("ResponsesRequest", "prompt"): "refused whatever it holds",
