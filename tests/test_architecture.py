@@ -15,7 +15,7 @@ ROOMS = (
     "errors",
     "settings",
     "flags",
-    "deadline",
+    "request_context",
     "secrets",
     "memory",
     "confined",

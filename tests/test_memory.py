@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from renderlayer.errors import BadRequest, Unavailable
-from renderlayer.memory import Budget, available, media_budget, until_answered
+from renderlayer.memory import Budget, available, media_budget
+from renderlayer.request_context import until_answered
 
 
 def group(folder: Path, lines: str, **limits: str) -> tuple[Path, Path]:

@@ -10,10 +10,10 @@ import pytest
 
 from renderlayer.render.messages.render import count_message_tokens, render_messages
 from renderlayer.render.messages.request import chat_request
+from renderlayer.request_context import remarks
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from renderlayer.wire.common.base import parse
-from renderlayer.wire.common.remarks import remarks
 from renderlayer.wire.messages import CountTokensRequest, MessagesRequest
 from tests.models import CHATML, make_model_folder, open_server
 

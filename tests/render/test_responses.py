@@ -11,11 +11,11 @@ import pytest
 from renderlayer.render.chat import render_chat
 from renderlayer.render.responses.render import render_responses
 from renderlayer.render.responses.request import chat_request
+from renderlayer.request_context import remarks
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.common.base import parse
-from renderlayer.wire.common.remarks import remarks
 from renderlayer.wire.responses import ResponsesRequest
 from tests.models import make_model_folder, open_server
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from renderlayer.constraints.adjust import adjust
+from renderlayer.request_context import remarks
 from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.common.base import parse
-from renderlayer.wire.common.remarks import remarks
 from renderlayer.wire.custom_grammars import pattern_of, spelled_in_json
 from tests.parsers.tools import Names, tag_of
 

@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 
 from renderlayer.errors import BadRequest, Unavailable
+from renderlayer.request_context import answered
 
 LAMBDA_MEGABYTES = "AWS_LAMBDA_FUNCTION_MEMORY_SIZE"
 PATIENCE = 10.0
@@ -132,7 +132,7 @@ class Hold:
     def __init__(self, budget: Budget, size: int) -> None:
         self.size = size
         self._budget = budget
-        self._kept = _kept.get()
+        self._answered = answered()
 
     def keep(self, part: int, size: int) -> None:
         """Do without `part` of the bytes from now on, and hold `size` until the request is answered.
@@ -142,31 +142,12 @@ class Hold:
         Raises:
             Unavailable: they are not there.
         """
-        if self._kept is None:
+        if self._answered is None:
             size = 0
         self._budget.exchange(part, size)
         self.size -= part
-        if self._kept is not None:
-            self._kept.append((self._budget, size))
-
-
-_kept: ContextVar[list[tuple[Budget, int]] | None] = ContextVar("kept", default=None)
-
-
-@contextmanager
-def until_answered() -> Iterator[None]:
-    """What is kept inside of it is held until its end; of several around each other, that of the outermost."""
-    if _kept.get() is not None:
-        yield
-        return
-    held: list[tuple[Budget, int]] = []
-    token = _kept.set(held)
-    try:
-        yield
-    finally:
-        _kept.reset(token)
-        for budget, size in held:
-            budget.exchange(size, 0)
+        if self._answered is not None:
+            self._answered.callback(self._budget.exchange, size, 0)
 
 
 @lru_cache(maxsize=1)
@@ -197,21 +178,3 @@ def media_budget(configured: int | None) -> Budget:
 @lru_cache(maxsize=8)
 def _budget(capacity: int) -> Budget:
     return Budget(capacity)
-
-
-_payload_bytes = ContextVar("payload_bytes", default=False)
-
-
-@contextmanager
-def payloads_as_bytes() -> Iterator[None]:
-    """Payloads of this thread's requests stay bytes, for a caller that puts them into JSON without another copy."""
-    token = _payload_bytes.set(True)
-    try:
-        yield
-    finally:
-        _payload_bytes.reset(token)
-
-
-def payloads_are_bytes() -> bool:
-    """Whether payloads in base64 are wanted as bytes; else they are strings."""
-    return _payload_bytes.get()

@@ -15,7 +15,7 @@ from renderlayer.constraints.structural_tags import formats
 from renderlayer.constraints.structural_tags.params import Params, as_format, constrains, params
 from renderlayer.constraints.structural_tags.tools import MUSE, Demand, is_strict, read_tools
 from renderlayer.errors import BadRequest
-from renderlayer.wire.common.remarks import remark
+from renderlayer.request_context import remark
 
 if TYPE_CHECKING:
     from renderlayer.parsers.response_template.template import Beginning

@@ -15,7 +15,7 @@ from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
 from renderlayer.http.middleware.auth import EchoRequestId, Keys, RequireKey
 from renderlayer.http.request import route_path
 from renderlayer.http.response import FORESEEN, Response, answer_to, error_response
-from renderlayer.memory import until_answered
+from renderlayer.request_context import until_answered
 from renderlayer.settings import Settings
 
 if TYPE_CHECKING:

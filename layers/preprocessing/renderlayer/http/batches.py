@@ -21,7 +21,6 @@ from renderlayer.batch.api.files import BATCH, OUTPUT, Files
 from renderlayer.batch.api.service import BatchService
 from renderlayer.batch.api.uploads import Uploads
 from renderlayer.batch.storage.store import Bucket
-from renderlayer.deadline import seconds_left
 from renderlayer.errors import InvalidRequest, NotImplementedHere
 from renderlayer.http.api import as_starlettes
 from renderlayer.http.application import Application
@@ -30,6 +29,7 @@ from renderlayer.http.complete import PATHS
 from renderlayer.http.request import decoded, read_body
 from renderlayer.http.response import error_response
 from renderlayer.http.routes import ROUTES
+from renderlayer.request_context import seconds_left
 from renderlayer.settings import PREFIX, Settings
 
 URLS = frozenset(PATHS) | {route.path for route in ROUTES}

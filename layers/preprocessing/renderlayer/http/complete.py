@@ -21,9 +21,9 @@ from renderlayer.http.response import Response, json_response
 from renderlayer.http.streams import EventStream
 from renderlayer.pipeline.engine import Engine
 from renderlayer.pipeline.pending import Begin, Pending, chunks, generated
+from renderlayer.request_context import HEADER, header_value, remarks
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.json_text import dumped
-from renderlayer.wire.common.remarks import HEADER, header_value, remarks
 from renderlayer.wire.common.surrogates import located
 
 Json = dict[str, Any]

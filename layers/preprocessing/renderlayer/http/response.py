@@ -139,7 +139,7 @@ def spliced(answer: Any) -> list[bytes]:
     """The answer as compact JSON in pieces; its payloads are taken out of it on the way.
 
     Args:
-        answer: payloads may be bytes, as of `memory.payloads_as_bytes`; base64 needs no escapes.
+        answer: payloads may be bytes, as of `request_context.payloads_as_bytes`; base64 needs no escapes.
 
     Raises:
         BadRequest: a lone surrogate, which JSON cannot hold.

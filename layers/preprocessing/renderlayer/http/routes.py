@@ -18,10 +18,9 @@ from renderlayer.http.execution.measures import count_tokens, timed
 from renderlayer.http.execution.threads import run_blocking
 from renderlayer.http.request import decoded, header, media_type, read_body, require_json
 from renderlayer.http.response import EVENT_STREAM, Pieces, Response, json_response, spliced
-from renderlayer.memory import payloads_as_bytes
+from renderlayer.request_context import HEADER, header_value, payloads_as_bytes, remarks
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.json_text import dumped, dumped_fast
-from renderlayer.wire.common.remarks import HEADER, header_value, remarks
 from renderlayer.wire.common.surrogates import located
 
 if TYPE_CHECKING:

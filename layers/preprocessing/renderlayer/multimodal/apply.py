@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest, RenderLayerError
-from renderlayer.memory import Budget, media_budget, return_freed, until_answered
+from renderlayer.memory import Budget, media_budget, return_freed
 from renderlayer.multimodal.collect import collect
 from renderlayer.multimodal.expand import Range, expand, expand_text, is_merged
 from renderlayer.multimodal.families.base import Embeds, Family, Plan
@@ -24,6 +24,7 @@ from renderlayer.multimodal.model import family_of, fingerprint
 from renderlayer.multimodal.wire.identity import Identity
 from renderlayer.multimodal.wire.payload import Slot, Writer, inline
 from renderlayer.multimodal.wire.serialize import pack_item
+from renderlayer.request_context import until_answered
 from renderlayer.settings import Settings
 
 # Decoding, resizing and encoding hold about five times the decoded size; a payload is held as a string and once more

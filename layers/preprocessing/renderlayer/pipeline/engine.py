@@ -13,11 +13,11 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from renderlayer.deadline import is_over, out_of_time, seconds_left
 from renderlayer.errors import BadGateway, GatewayTimeout, RenderLayerError, Unavailable
 from renderlayer.pipeline.connections import OUT_OF_REACH, TOO_LATE, Connections, Response, Trace, Transport
 from renderlayer.pipeline.engine_answers import GENERATE, EngineError, NoRoute, check, decoded, events
 from renderlayer.pipeline.engine_states import Outcome, begun, observe
+from renderlayer.request_context import is_over, out_of_time, seconds_left
 from renderlayer.secrets.secret import FRESH_SECONDS, Secret
 from renderlayer.wire.common.json_text import compact
 from renderlayer.wire.generate import GENERATE_PREFIX

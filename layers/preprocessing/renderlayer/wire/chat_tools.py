@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire.common.remarks import remark
+from renderlayer.request_context import remark
 
 Json = dict[str, Any]
 

@@ -6,31 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from renderlayer.errors import BadRequest
-from renderlayer.wire.common.base import INT64_MAX, INT64_MIN, Body, DictOf, ListOf
+from renderlayer.wire.common.base import INT64_MAX, INT64_MIN, Body, DictOf, ListOf, check_cache_salt
 
 GENERATE_PREFIX = "generate-tokens-"
 """What an engine puts before the id of a request."""
-CACHE_SALT_LENGTH = 128
-_SALT_FORBIDDEN = frozenset("@/\\\0")
 
 Int64 = Annotated[int, Field(ge=INT64_MIN, le=INT64_MAX)]
 OutputMode = Literal["tokens", "text", "derender"]
-
-
-def check_cache_salt(data: dict[str, Any]) -> None:
-    """Refuse salts that are empty, longer than 128 characters, or could be mistaken for a path (wire.md 2.1)."""
-    salt = data.get("cache_salt")
-    if salt is None:
-        return
-    if not isinstance(salt, str) or not salt:
-        raise BadRequest("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
-    if len(salt) > CACHE_SALT_LENGTH or _SALT_FORBIDDEN & set(salt):
-        raise BadRequest(
-            f"Parameter 'cache_salt' must be at most {CACHE_SALT_LENGTH} characters and must not contain "
-            "'@', '/', '\\\\', or NUL.",
-            "cache_salt",
-        )
 
 
 class StreamOptions(Body):

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from renderlayer.wire.common.base import Body, DictOf, ListOf
+from renderlayer.wire.common.base import Body, DictOf, ListOf, check_cache_salt
 from renderlayer.wire.common.sampling import MediaFields
-from renderlayer.wire.generate import ContinueFrom, check_cache_salt
+from renderlayer.wire.generate import ContinueFrom
 from renderlayer.wire.message_blocks import check_block
 from renderlayer.wire.message_tools import MessageTool, MessageToolChoice
 

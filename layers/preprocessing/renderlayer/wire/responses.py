@@ -8,9 +8,9 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from renderlayer.errors import BadRequest
 from renderlayer.wire.chat import Effort, ZeroWhenNull
-from renderlayer.wire.common.base import Body, DictOf, Given, ListOf
+from renderlayer.wire.common.base import Body, DictOf, Given, ListOf, check_cache_salt
 from renderlayer.wire.common.sampling import MediaFields, MediaOptions, Stop
-from renderlayer.wire.generate import ContinueFrom, Int64, check_cache_salt
+from renderlayer.wire.generate import ContinueFrom, Int64
 from renderlayer.wire.responses_input import check_item
 from renderlayer.wire.responses_tools import check_choice, check_tool
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from renderlayer.batch.steps.lines import LineError, Request, Result, answered, failed, refused
-from renderlayer.deadline import ending
 from renderlayer.errors import BadGateway, BadRequest, RenderLayerError, Unavailable
+from renderlayer.request_context import ending
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,6 @@ from mangum.handlers.api_gateway import HTTPGateway
 from mangum.types import LambdaHandler as Source
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from renderlayer.deadline import ending
 from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.http.application import Application, ServerErrorMiddleware
 from renderlayer.http.execution.threads import SHARED, STREAMED
@@ -23,6 +22,7 @@ from renderlayer.http.middleware.access_log import AccessLogMiddleware
 from renderlayer.http.middleware.body_limit import BodyLimitMiddleware, replayed
 from renderlayer.http.request import put_under
 from renderlayer.http.response import Response, error_response
+from renderlayer.request_context import ending
 from renderlayer.settings import Settings
 
 ENVELOPE = 64 << 10

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from renderlayer.memory import payloads_are_bytes
+from renderlayer.request_context import payloads_are_bytes
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from renderlayer.wire.common.remarks import remark
+from renderlayer.request_context import remark
 
 Block = dict[str, Any]
 

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from renderlayer.errors import BadRequest
 from renderlayer.render.chat import prompt_length, render_chat
 from renderlayer.render.messages.request import chat_request, conversation_request
+from renderlayer.request_context import remark
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
-from renderlayer.wire.common.remarks import remark
 from renderlayer.wire.messages import CountTokensRequest, MessagesRequest
 
 T = TypeVar("T")

@@ -7,6 +7,7 @@ from typing import Any
 from renderlayer.errors import BadRequest
 from renderlayer.render.messages.history import chat_messages
 from renderlayer.render.messages.probes import disabled_thinking_effort
+from renderlayer.request_context import remark
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import (
     ChatCompletionRequest,
@@ -16,7 +17,6 @@ from renderlayer.wire.chat import (
     NamedToolChoice,
     ToolChoice,
 )
-from renderlayer.wire.common.remarks import remark
 from renderlayer.wire.generate import ContinueFrom, StreamOptions
 from renderlayer.wire.message_tools import MessageTool
 from renderlayer.wire.messages import Conversation, MessagesRequest, ThinkingEnabled

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from renderlayer.render.responses.tools import joined
+from renderlayer.request_context import remark
 from renderlayer.wire.chat import check_message
 from renderlayer.wire.chat_tools import CUSTOM_INPUT
-from renderlayer.wire.common.remarks import remark
 from renderlayer.wire.responses_input import is_message
 
 Item = dict[str, Any]

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from renderlayer.errors import BadRequest
+from renderlayer.request_context import remark
 from renderlayer.wire.chat import ChatTool, FunctionDefinition, NamedFunction, NamedToolChoice, ToolChoice
 from renderlayer.wire.chat_tools import custom_function
-from renderlayer.wire.common.remarks import remark
 from renderlayer.wire.responses import NAMED, ResponsesRequest
 
 # A namespaced function is known to the model by one name.

@@ -9,12 +9,14 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from renderlayer.errors import ValidationFailed
+from renderlayer.errors import BadRequest, ValidationFailed
 
 SHOWN_ERRORS = 10
 SHOWN_INPUT = 200
 SHOWN_ENTRY = 1000
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+CACHE_SALT_LENGTH = 128
+_SALT_FORBIDDEN = frozenset("@/\\\0")
 
 T = TypeVar("T")
 _COMPILING = threading.RLock()
@@ -107,6 +109,21 @@ def malformed(position: int | None, reason: str) -> ValidationFailed:
 def refused(loc: Sequence[str | int], kind: str, message: str, value: Any) -> ValidationFailed:
     """A validation error made by hand, for bodies that are checked without a schema (chat messages)."""
     return _failed([{"type": kind, "loc": tuple(loc), "msg": message, "input": value}])
+
+
+def check_cache_salt(data: dict[str, Any]) -> None:
+    """Refuse salts that are empty, longer than 128 characters, or could be mistaken for a path (wire.md 2.1)."""
+    salt = data.get("cache_salt")
+    if salt is None:
+        return
+    if not isinstance(salt, str) or not salt:
+        raise BadRequest("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
+    if len(salt) > CACHE_SALT_LENGTH or _SALT_FORBIDDEN & set(salt):
+        raise BadRequest(
+            f"Parameter 'cache_salt' must be at most {CACHE_SALT_LENGTH} characters and must not contain "
+            "'@', '/', '\\\\', or NUL.",
+            "cache_salt",
+        )
 
 
 def _failed(entries: Sequence[Mapping[str, Any]]) -> ValidationFailed:

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, WrapValidator, model_validator
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire.common.base import INT64_MAX, Body, DictOf, Given, ListOf
-from renderlayer.wire.generate import Int64, StreamOptions, check_cache_salt
+from renderlayer.wire.common.base import INT64_MAX, Body, DictOf, Given, ListOf, check_cache_salt
+from renderlayer.wire.generate import Int64, StreamOptions
 
 MmPayload = Literal["tensors", "none", "reference", "auto"]
 Stop = str | Annotated[ListOf[str], Field(max_length=4)] | None
