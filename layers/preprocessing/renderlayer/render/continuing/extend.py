@@ -6,10 +6,27 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from renderlayer.errors import BadRequest, Conflict
-from renderlayer.render.continuing.history import Turn, check_one_turn, check_said, pieces_of, turns_within
+from renderlayer.render.continuing.history import (
+    Turn,
+    check_one_turn,
+    check_said,
+    end_of_last,
+    pieces_of,
+    turns_within,
+)
 from renderlayer.render.continuing.join import suffix_ids
+from renderlayer.render.continuing.proofs import Proof, proofs
 from renderlayer.render.continuing.refusal import DROPPED, REWRITTEN, NotExtended
-from renderlayer.render.continuing.stand_ins import CALL, CONTENT, REASONING, Form, Marks, Span, with_stand_ins
+from renderlayer.render.continuing.stand_ins import (
+    CALL,
+    CONTENT,
+    MARKS,
+    REASONING,
+    Form,
+    Span,
+    stand_in,
+    with_stand_ins,
+)
 from renderlayer.render.continuing.thoughts import has_thought
 from renderlayer.render.continuing.turn_end import turn_end
 from renderlayer.render.continuing.writing import Writer, Writing
@@ -87,10 +104,12 @@ def _check_request(request: ChatCompletionRequest, given: ContinueFrom, server: 
         raise NotExtended("truncation and token offsets need the whole prompt's text")
     if request.add_special_tokens and server.model.tokenizer.suffix_ids:
         raise NotExtended("the tokenizer puts a token of its own behind every prompt")
-    size = len(server.model.vocabulary)
-    for ids in (given.prompt_token_ids, given.output_token_ids):
-        if ids and not (min(ids) >= 0 and max(ids) < size):
-            raise NotExtended("there are ids that are not in this model's vocabulary")
+    _check_ids(given.output_token_ids, server)
+
+
+def _check_ids(ids: Sequence[int], server: ServedModel) -> None:
+    if ids and not (min(ids) >= 0 and max(ids) < len(server.model.vocabulary)):
+        raise NotExtended("there are ids that are not in this model's vocabulary")
 
 
 def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> tuple[list[int], Json | None]:
@@ -100,21 +119,81 @@ def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> 
         NotExtended: they cannot be proved to begin the prompt of `messages`.
     """
     known = given.messages
+    proof = writer.server.derived(proofs).find(given.prompt_token_ids, messages[: known - 1], writer)
+    if proof is not None:
+        suffix = _again(given, messages, proof, writer)
+        if suffix is not None:
+            return suffix, None
+    _check_ids(given.prompt_token_ids, writer.server)
     error = NotExtended("")
     for form in Form:
-        marks = Marks()
-        shown = with_stand_ins(messages, known, marks, form)
+        shown = with_stand_ins(messages, known, MARKS, form)
         try:
             before = writer.write(shown[: known - 1], generate=True)
-            generate = writer.kwargs.get("add_generation_prompt", True)
-            now = writer.write(shown, generate=generate, known=known)
-            spans = marks.spans(now.text, sum(message["role"] == "assistant" for message in messages[:known]))
+            now = writer.write(shown, generate=writer.generates, known=known)
+            spans = MARKS.spans(now.text, sum(message["role"] == "assistant" for message in messages[:known]))
         except NotExtended as refused:
             error = refused
             continue
-        suffix = _extension(given, shown, messages, marks, before, now, spans, writer)
+        suffix, thoughts = _extension(given, shown, messages, before, now, spans, writer)
+        if now.ids is None:
+            _remember(given, suffix, messages, shown, form, now.text, spans[-1], thoughts, writer)
         return suffix, _features(given, suffix, now)
     raise error
+
+
+def _again(given: ContinueFrom, messages: Sequence[Json], proof: Proof, writer: Writer) -> list[int] | None:
+    """The suffix, where the ids are known to hold the messages before; None where all has to be looked at.
+
+    Raises:
+        NotExtended: the sampled turn is not one, or reasoning would be dropped.
+    """
+    known, turn = given.messages, len(proof.thoughts)
+    shown = [*proof.shown, stand_in(messages[known - 1], turn, MARKS, proof.form), *messages[known:]]
+    now = writer.write(shown, generate=writer.generates, known=known)
+    if now.ids is not None or not now.text.startswith(proof.text[: proof.sure]):
+        return None
+    span = MARKS.last_span(now.text, turn, proof.sure)
+    if span is None:
+        return None
+    sampled = writer.text(given.output_token_ids)
+    thoughts = [*proof.thoughts, _check_turn(messages[known - 1], span, Turn(sampled, sampled), writer)]
+    kept = (not thought or MARKS.mark(REASONING, at) in now.text for at, thought in enumerate(thoughts))
+    if given.history != "keep" and not all(kept):
+        raise NotExtended(DROPPED)
+    suffix = _suffix(given, now, span, messages[known]["role"], writer)
+    _remember(given, suffix, messages, shown, proof.form, now.text, span, thoughts, writer)
+    return suffix
+
+
+def _check_turn(message: Json, span: Span, turn: Turn, writer: Writer) -> bool:
+    """Whether a turn of the ids has reasoning.
+
+    Raises:
+        NotExtended: it is not one turn, or not its message's.
+    """
+    check_one_turn(turn.text, writer)
+    check_said(message, span, turn.whole)
+    return has_thought(turn.text) or _reasoning(message) in turn.text
+
+
+def _remember(
+    given: ContinueFrom,
+    suffix: list[int],
+    messages: Sequence[Json],
+    shown: list[Json],
+    form: Form,
+    text: str,
+    last: Span,
+    thoughts: list[bool],
+    writer: Writer,
+) -> None:
+    """Keep the proof for the turn that follows this prompt."""
+    sure = end_of_last(text, last, messages[given.messages :], writer)
+    if writer.generates and sure is not None:
+        ids = [*given.prompt_token_ids, *given.output_token_ids, *suffix]
+        proof = Proof(ids, list(messages), shown, writer.tools, form, text, sure, thoughts)
+        writer.server.derived(proofs).keep(proof, writer)
 
 
 def _features(given: ContinueFrom, suffix: Sequence[int], now: Writing) -> Json | None:
@@ -129,30 +208,26 @@ def _extension(
     given: ContinueFrom,
     shown: Sequence[Json],
     messages: Sequence[Json],
-    marks: Marks,
     before: Writing,
     now: Writing,
     spans: Sequence[Span],
     writer: Writer,
-) -> list[int]:
+) -> tuple[list[int], list[bool]]:
+    """The suffix, and which turns have reasoning in the ids."""
     known = given.messages
     turns = [message for message in messages[:known] if message["role"] == "assistant"]
-    then = pieces_of(before.text, marks.spans(before.text, len(turns) - 1), shown[: known - 1], writer, ends=True)
+    then = pieces_of(before.text, MARKS.spans(before.text, len(turns) - 1), shown[: known - 1], writer, ends=True)
     sampled = writer.text(given.output_token_ids)
-    check_one_turn(sampled, writer)
     found = [*turns_within(_prompt_text(given, writer), then, writer), Turn(sampled, sampled)]
-    for message, span, turn in zip(turns, spans, found, strict=True):
-        check_said(message, span, turn.whole)
+    thoughts = [_check_turn(*turn, writer) for turn in zip(turns, spans, found, strict=True)]
     if given.history != "keep":
         pieces = pieces_of(now.text, spans, shown, writer, ends=False)
-        if any(old.messages != new.messages for old, new in zip(then[:-1], pieces, strict=False)) or not then[
-            -1
-        ].text.startswith(pieces[-1].messages):
+        same = all(old.messages == new.messages for old, new in zip(then[:-1], pieces, strict=False))
+        if not (same and then[-1].text.startswith(pieces[-1].messages)):
             raise NotExtended(REWRITTEN)
-        for message, span, turn in zip(turns, spans, found, strict=True):
-            if REASONING not in span.kinds and (has_thought(turn.text) or _reasoning(message) in turn.text):
-                raise NotExtended(DROPPED)
-    return _suffix(given, now, spans[-1], messages[known]["role"], writer)
+        if any(thought and REASONING not in span.kinds for thought, span in zip(thoughts, spans, strict=True)):
+            raise NotExtended(DROPPED)
+    return _suffix(given, now, spans[-1], messages[known]["role"], writer), thoughts
 
 
 def _prompt_text(given: ContinueFrom, writer: Writer) -> str:

@@ -52,6 +52,17 @@ def pieces_of(text: str, spans: Sequence[Span], messages: Sequence[Json], writer
     ]
 
 
+def end_of_last(text: str, last: Span, messages: Sequence[Json], writer: Writer) -> int | None:
+    """Where the last of the messages that follow the last turn ends in a text; None: nobody can say."""
+    of_call = CALL in last.kinds
+    end = turn_end(writer, CALL if of_call else CONTENT, messages[0]["role"])
+    start = end.start_of_next(text[last.end :], of_call)
+    if start is None:
+        return None
+    piece = text[last.end + start :]
+    return last.end + start + (_end_of_messages(piece, messages) or _end_of_closed(piece, writer))
+
+
 def _piece(
     text: str, messages: Sequence[Json], places: Sequence[int], number: int, spans: Sequence[Span], writer: Writer
 ) -> Piece:
@@ -135,8 +146,6 @@ def turns_within(prompt: str, pieces: Sequence[Piece], writer: Writer) -> list[T
         raise NotExtended(NOT_THE_HISTORY)
     if len(pieces) > 1:
         turns.append(Turn(prompt[at:start], prompt[opened:start]))
-    for turn in turns:
-        check_one_turn(turn.text, writer)
     return turns
 
 

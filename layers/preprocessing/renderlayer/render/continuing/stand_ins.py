@@ -72,18 +72,30 @@ class Marks:
             raise NotExtended("the template writes the turns of the assistant in another order")
         return spans
 
+    def last_span(self, text: str, turn: int, start: int) -> Span | None:
+        """The span of the last turn, which begins behind `start`; None where there are marks of others."""
+        found = list(self._pattern.finditer(text, start))
+        if not found or any(int(match[2]) != turn for match in found):
+            return None
+        return Span(found[0].start(), found[-1].end(), frozenset(match[1] for match in found))
+
+
+MARKS = Marks()
+"""Those of this process; they never leave it."""
+
 
 def with_stand_ins(messages: Sequence[Json], count: int, marks: Marks, form: Form) -> list[Json]:
     """The messages, with a stand-in for each of the assistant's among the first `count`."""
     out, turn = list(messages), 0
     for at in range(count):
         if messages[at]["role"] == "assistant":
-            out[at] = _stand_in(messages[at], turn, marks, form)
+            out[at] = stand_in(messages[at], turn, marks, form)
             turn += 1
     return out
 
 
-def _stand_in(message: Json, turn: int, marks: Marks, form: Form) -> Json:
+def stand_in(message: Json, turn: int, marks: Marks, form: Form) -> Json:
+    """A message of the form of `message`, with marks for its texts."""
     made = {key: value for key, value in message.items() if key not in ("reasoning", "reasoning_content")}
     calls, content = message.get("tool_calls"), marks.mark(CONTENT, turn)
     around = thought_around(message.get("content"))

@@ -79,6 +79,11 @@ class Writer:
         other.__dict__["template"] = template
         return other
 
+    @property
+    def generates(self) -> bool:
+        """Whether the prompt ends with what begins the assistant's next turn."""
+        return bool(self.kwargs.get("add_generation_prompt", True))
+
     def write(self, messages: Sequence[Json], generate: bool, known: int | None = None) -> Writing:
         """The conversation's text; `generate`: with what begins the assistant's next turn.
 
