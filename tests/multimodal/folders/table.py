@@ -380,6 +380,57 @@ FOLDERS = {
         code=True,
         modules={"image_processing_made": _NEMOTRON_IMAGES},
     ),
+    "Blip2ForConditionalGeneration": Folder(
+        {
+            "architectures": ["Blip2ForConditionalGeneration"],
+            "model_type": "blip-2",
+            "num_query_tokens": 8,
+            "image_token_index": "@<image>",
+            "text_config": TEXT,
+            "vision_config": {**VISION, "model_type": "blip_2_vision_model", "image_size": 224, "patch_size": 14},
+            "qformer_config": {"model_type": "blip_2_qformer", "hidden_size": 64, "num_attention_heads": 2},
+        },
+        {
+            "preprocessor_config": {
+                "image_processor_type": "BlipImageProcessor",
+                "processor_class": "Blip2Processor",
+                "size": {"height": 224, "width": 224},
+            },
+            "processor_config": {"processor_class": "Blip2Processor", "num_query_tokens": 8},
+        },
+        ("<image>",),
+        options=({"size": {"height": 100, "width": 60}},),
+    ),
+    "PaliGemmaForConditionalGeneration": Folder(
+        {
+            "architectures": ["PaliGemmaForConditionalGeneration"],
+            "model_type": "paligemma",
+            "image_token_index": "@<image>",
+            "projection_dim": 64,
+            "text_config": {**TEXT, "model_type": "gemma"},
+            "vision_config": {
+                **VISION,
+                "model_type": "siglip_vision_model",
+                "image_size": 112,
+                "patch_size": 14,
+                "projection_dim": 64,
+                "num_image_tokens": 64,
+            },
+        },
+        {
+            "preprocessor_config": {
+                "image_processor_type": "SiglipImageProcessor",
+                "processor_class": "PaliGemmaProcessor",
+                "image_seq_length": 64,
+                "size": {"height": 112, "width": 112},
+                "image_mean": [0.5, 0.5, 0.5],
+                "image_std": [0.5, 0.5, 0.5],
+                "resample": 3,
+            }
+        },
+        ("<bos>", "<image>", "\n"),
+        tokenizer={"bos_token": "<bos>", "add_bos_token": True},
+    ),
     "QianfanOCRForConditionalGeneration": Folder(
         {
             "architectures": ["QianfanOCRForConditionalGeneration"],

@@ -115,6 +115,7 @@ def apply(
         )
         for item, medium, before in zip(items, media, _before(items), strict=True)
     ]
+    token_ids = family.prepared(token_ids)
     plans = _by_modality((entry.modality, entry.plan) for entry in entries)
     targets = {name: family.target(name) for name in plans}
     if is_merged(token_ids, targets, plans):

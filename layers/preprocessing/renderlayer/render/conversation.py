@@ -122,9 +122,9 @@ class _Reader:
                 from renderlayer import multimodal
 
                 placeholder = multimodal.placeholder(self.server.model, modality, ordinal)
-                if interleave:
+                if interleave and placeholder:
                     texts.append(placeholder)
-                else:
+                elif placeholder:
                     placeholders.append((modality, placeholder))
         text = "\n".join(texts)
         return "\n".join([*_missing(placeholders, text), *([text] if text else [])])

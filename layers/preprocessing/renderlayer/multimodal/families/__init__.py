@@ -13,6 +13,7 @@ __all__ = ["BY_TYPE", "FAMILIES", "build", "taken"]
 # Architecture → module and class; a module is imported when its model is served.
 FAMILIES = {
     "AriaForConditionalGeneration": ("aria", "Aria"),
+    "Blip2ForConditionalGeneration": ("prefixed", "Blip2"),
     "Cohere2VisionForConditionalGeneration": ("cohere2_vision", "Cohere2Vision"),
     "Cosmos3ForConditionalGeneration": ("qwen_video", "Qwen3VL"),
     "DeepseekOCR2ForCausalLM": ("deepseek_ocr", "DeepseekOCR2"),
@@ -59,6 +60,7 @@ FAMILIES = {
     "Ovis2_6ForCausalLM": ("ovis2_5", "Ovis25"),
     "Ovis2_6_MoeForCausalLM": ("ovis2_5", "Ovis25"),
     "PaddleOCRVLForConditionalGeneration": ("paddleocr_vl", "PaddleOCRVL"),
+    "PaliGemmaForConditionalGeneration": ("prefixed", "PaliGemma"),
     "Phi4MultimodalForCausalLM": ("phi4_multimodal", "Phi4Multimodal"),
     "QianfanOCRForConditionalGeneration": ("internvl_chat", "Tiled"),
     "Qwen2AudioForConditionalGeneration": ("qwen2_audio", "Qwen2Audio"),

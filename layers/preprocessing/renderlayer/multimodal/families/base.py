@@ -126,6 +126,9 @@ class Family(Protocol):
     def target(self, modality: str) -> list[int]:
         """The token ids that the prompt holds for an item and that its replacement replaces."""
 
+    def prepared(self, token_ids: list[int]) -> list[int]:
+        """The prompt with a target for items that have none in it; the same for most."""
+
     def for_item_count(self, count: int) -> Family:
         """The family for a prompt with so many items."""
 
@@ -176,6 +179,10 @@ class Plain:
     video_backend = "opencv"
 
     embeds_token: int | None = None
+
+    def prepared(self, token_ids: list[int]) -> list[int]:
+        """Targets are in the prompt."""
+        return token_ids
 
     def for_item_count(self, count: int) -> Any:
         """Items do not depend on each other."""
