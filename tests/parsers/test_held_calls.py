@@ -14,7 +14,7 @@ from tests.parsers.engine_walk import Walk, text_of
 from tests.parsers.support import asking, markers_of, opened, pieces
 from tests.parsers.tools import NAMED, Names, tag_of
 
-OWN = ["gemma4", "dots", "k2_horizon", "hy_v4", "poolside_v1", "glm45", "muse", "muse_glimmer", "kimi_k3"]
+OWN = ["gemma4", "dots", "k2_horizon", "hy_v4", "poolside_v1", "glm45", "muse", "muse_glimmer", "kimi_k3", "minimax_m3"]
 STYLED = ["qwen3_coder", "mimo", "step5", "minimax_m2", "deepseek_v32", "deepseek_v4", "deepseek_v41"]
 JSON = ["hermes", "llama3_json", "longcat", "deepseek_v3", "deepseek_v31", "kimi_k2", "plamo3"]
 SCHEMAS: dict[str, dict[str, Any]] = {

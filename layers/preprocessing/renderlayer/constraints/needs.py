@@ -82,7 +82,7 @@ TOOL_NEEDS: dict[str, ToolNeeds] = {
     "mimo": ToolNeeds("mimo", special_tokens="always"),
     "minicpm5": _KEEPS_WITH_TOOLS,
     "minimax_m2": ToolNeeds("minimax", special_tokens="always"),
-    "minimax_m3": _NATIVE,
+    "minimax_m3": replace(_NATIVE, held="minimax_m3"),
     "mistral": ToolNeeds(forced="mistral", special_tokens="choice"),
     "muse": _MUSE,
     "muse_glimmer": _MUSE,

@@ -22,6 +22,7 @@ _COMPOSITE = ("object", "array")
 _CLASS = re.compile(r"([\]\\^-])")
 _BOUND = re.compile(r'"(minLength|maxLength|pattern)":')
 _ANY_KEY = "[A-Za-z_][A-Za-z0-9_]*"
+_NAME = "{name}"
 _UNTYPED_DEPTH = 1
 _MAX_LENGTH = 4096
 _MAX_FORMATS = 50_000
@@ -32,7 +33,7 @@ class Notation:
     """How arguments are written.
 
     Attributes:
-        before, between, after: a member is before + name + between + value + after.
+        before, between, after: a member is before + name + between + value + after; `after` may hold `{name}`.
         opening, closing: round the members.
         separator: between members and items.
         quotes: before and behind a string; empty where strings stand bare.
@@ -150,7 +151,8 @@ class _Writer:
 
     def _spelled_member(self, name: str, value: Any) -> str | None:
         text = self._spelled(value)
-        return None if text is None else f"{self._form.before}{name}{self._form.between}{text}{self._form.after}"
+        after = self._form.after.replace(_NAME, name)
+        return None if text is None else f"{self._form.before}{name}{self._form.between}{text}{after}"
 
     def _string(self, schema: Mapping[str, Any]) -> Format:
         """A string, held to its pattern or its length."""
@@ -207,7 +209,7 @@ class _Writer:
         form = self._form
         value = self._value(schema)
         if form.after:
-            return formats.tag(f"{form.before}{name}{form.between}", value, form.after)
+            return formats.tag(f"{form.before}{name}{form.between}", value, form.after.replace(_NAME, name))
         return formats.sequence(formats.const(f"{form.before}{name}{form.between}"), value)
 
     def _free_members(self, schema: Any) -> list[Format]:
@@ -217,9 +219,13 @@ class _Writer:
             value = self._value(schema)
         except Impossible:
             return []
-        texts = (form.before, form.between, form.after)
-        before, between, after = ([formats.const(text)] if text else [] for text in texts)
-        member = formats.sequence(*before, formats.regex(_ANY_KEY), *between, value, *after)
+        key = formats.regex(_ANY_KEY)
+        before, between = ([formats.const(text)] if text else [] for text in (form.before, form.between))
+        end, named, behind = form.after.partition(_NAME)
+        after = [formats.const(end)] if end else []
+        if named:  # no grammar repeats a name that is free; readers do not compare it
+            after += [key, formats.const(behind)]
+        member = formats.sequence(*before, key, *between, value, *after)
         if not form.separator:
             return [formats.star(member)]
         more = formats.star(formats.sequence(formats.const(form.separator), member))

@@ -17,6 +17,7 @@ from renderlayer.constraints.structural_tags.tools import Tool
 _GEMMA = Notation(between=":", opening="{", closing="}", separator=",", quotes=('<|"|>', '<|"|>'), nested=True)
 _FUNCTION_MARKERS = ("<tool_call>", "</tool_call>", "<function=", "</function>", "<parameter=", "</parameter>")
 _FUNCTION = Notation(before="<parameter=", between=">", after="</parameter>", excludes=_FUNCTION_MARKERS)
+_M3 = "]<]minimax[>["
 _MUSE_NEXT = "<|eom|><|start|>assistant"
 
 
@@ -122,6 +123,16 @@ NATIVE_FAMILIES: dict[str, Family] = {
         opening="<minimax:tool_call>\n",
         closing="</minimax:tool_call>",
         lead="\n",
+        named_list=True,
+        per_property=True,
+    ),
+    "minimax_m3": Family(
+        calls=(Call(f'{_M3}<invoke name="', '">', f"{_M3}</invoke>\n"),),
+        trigger=f"{_M3}<tool_call>",
+        layout=Layout.SEQUENCE,
+        arguments=Notation(before=f"{_M3}<", between=">", after=f"{_M3}</{{name}}>", excludes=(_M3,)).arguments,
+        opening=f"{_M3}<tool_call>\n",
+        closing=f"{_M3}</tool_call>",
         named_list=True,
         per_property=True,
     ),
