@@ -11,7 +11,7 @@ import yaml
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 FRONT_DOOR = "/v1/chat/completions"
-FUNCTION = "AWS::Serverless::Function"
+FUNCTION, URL = "AWS::Serverless::Function", "AWS::Lambda::Url"
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ def read(path: Path = TEMPLATE) -> Template:
     streaming = None
     routes: dict[tuple[str, str | None], str] = {}
     for name, resource in document["Resources"].items():
+        if resource["Type"] == URL and resource["Properties"]["InvokeMode"] == "RESPONSE_STREAM":
+            streaming = resource["Properties"]["TargetFunctionArn"].removesuffix(".Alias")
         if resource["Type"] != FUNCTION:
             continue
         properties = resource["Properties"]
         module, _, attribute = properties.get("Handler", handler).rpartition(".")
         functions[name] = Function(name, ".".join([*Path(properties["CodeUri"]).parts, module]), attribute)
-        if properties.get("FunctionUrlConfig", {}).get("InvokeMode") == "RESPONSE_STREAM":
-            streaming = name
         for event in properties.get("Events", {}).values():
             if event["Type"] == "HttpApi":
                 route = event["Properties"]

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from infra.generate.model import smollm2
 from infra.local.run import started
-from infra.rehearsal import batches, cloud, images, steps
+from infra.rehearsal import batches, cloud, images, rest, rotation, steps
 from infra.rehearsal.caller import Caller
 from infra.rehearsal.machine import CACHE, prepared
 from infra.rehearsal.stack import BUILT, Stack
@@ -85,7 +85,7 @@ def rehearse(stack: Stack, engine: str) -> None:
     say("batch", lambda: batches.drop(stack))
     say("file", lambda: batches.small_file(api))
     say("upload in parts", lambda: batches.upload(api))
-    say("rotate a key", lambda: steps.rotate(stack, secret, KEY, NEW_KEY))
+    say("rotate a key", lambda: rotation.rotate(stack, secret, KEY, NEW_KEY))
     versions = stack.versions()
     with another_model(stack) as changed:
         other = {**parameters, "ServedModelName": images.NAME, "Multimodal": "true"}
@@ -94,6 +94,8 @@ def rehearse(stack: Stack, engine: str) -> None:
         say("versions", lambda: steps.released(versions, stack))
         say("its answer", lambda: steps.model(api, images.NAME))
         say("images", lambda: images.render(api))
+    say("a REST API", lambda: stack.deploy(Release="rest", **parameters, **rest.PARAMETERS))
+    say("its front", lambda: rest.front(stack, NEW_KEY))
     say("delete", lambda: steps.delete(stack))
     say("sam deploy again", lambda: stack.deploy(Release="3", **parameters))
     say("health", lambda: steps.health(Caller(stack, stack.outputs()["ApiUrl"], NEW_KEY)))

@@ -17,11 +17,12 @@ SECONDS = 120
 
 @dataclass(frozen=True)
 class Caller:
-    """Calls one public URL of a stack; `key` is a bearer token."""
+    """Calls one public URL of a stack; `key` is a bearer token, `plan_key` a key of API Gateway."""
 
     stack: Stack
     url: str
     key: str = ""
+    plan_key: str = ""
 
     def call(self, path: str, body: Any = None, headers: dict[str, str] | None = None) -> httpx.Response:
         """One request: a POST where there is a body, else a GET."""
@@ -68,7 +69,8 @@ class Caller:
                     yield time.monotonic() - began, line.removeprefix("data:").strip()
 
     def _authorization(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        bearer = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        return {**bearer, **({"x-api-key": self.plan_key} if self.plan_key else {})}
 
 
 def _read(path: str, answer: httpx.Response) -> Any:

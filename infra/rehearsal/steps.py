@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 from infra.rehearsal.caller import Caller
@@ -12,7 +11,6 @@ from renderlayer.errors import ConfigurationError
 
 QUESTION = {"messages": [{"role": "user", "content": "What is the capital of France? Answer in one sentence."}]}
 GREEDY = {**QUESTION, "temperature": 0, "max_tokens": 16}
-ROTATION_SECONDS = 180
 
 
 def check(said: Any, wanted: Any, what: str) -> None:
@@ -79,28 +77,6 @@ def logs(stack: Stack) -> str:
         raise ConfigurationError("the streaming function left no log line")
     metrics = json.loads(lines[-1])["_aws"]["CloudWatchMetrics"][0]["Metrics"]
     return f"the streaming function logged {len(lines)} requests with {len(metrics)} metrics each"
-
-
-def rotate(stack: Stack, secret: str, old: str, new: str) -> str:
-    """Another key counts within seconds, and the old one ends within minutes, without a deployment."""
-    client, url = stack.cloud.client("secretsmanager"), stack.outputs()["ApiUrl"]
-    client.put_secret_value(SecretId=secret, SecretString=f"{new},{old}")
-    first = _until(Caller(stack, url, new), 200)
-    check(Caller(stack, url, old).call("/v1/models").status_code, 200, "the old key beside the new one")
-    client.put_secret_value(SecretId=secret, SecretString=new)
-    last = _until(Caller(stack, url, old), 401)
-    check(Caller(stack, url, new).call("/v1/models").status_code, 200, "the new key alone")
-    return f"the new key counts after {first:.0f} s, the old one ends after {last:.0f} s"
-
-
-def _until(caller: Caller, status: int) -> float:
-    """Seconds until a key is answered so."""
-    began = time.monotonic()
-    while time.monotonic() - began < ROTATION_SECONDS:
-        if caller.call("/v1/models").status_code == status:
-            return time.monotonic() - began
-        time.sleep(1)
-    raise ConfigurationError(f"a key was not answered with {status} within {ROTATION_SECONDS} s")
 
 
 def check_engine(stack: Stack) -> str:

@@ -11,7 +11,7 @@ from tests.deployment.transformed import ROOT, Json, transformed
 
 PAGE = (ROOT / "docs/deploying.md").read_text()
 SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:keys-AbCdEf"
-CASES = ("text model", "images", "engine", "private")
+CASES = ("text model", "images", "engine", "private", "REST API")
 
 
 def commands() -> list[list[str]]:

@@ -120,6 +120,19 @@ def test_without_a_limit_every_answer_is_given() -> None:
     assert invoke(event, Settings(max_response_bytes=0))["statusCode"] == 200
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_pages_of_allowed_origins_may_call_a_function(source: Any) -> None:
+    page = "https://page.example"
+    settings = Settings(allowed_origins=[page], api_key=["secret"])
+    asked = {"Origin": page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+    preflight = invoke(source("/echo", "", asked, "OPTIONS"), settings)
+    assert (preflight["statusCode"], preflight["headers"]["access-control-allow-origin"]) == (200, page)
+    answer = invoke(source("/echo", "{}", {"Origin": page}), settings)
+    assert (answer["statusCode"], answer["headers"]["access-control-allow-origin"]) == (200, page)
+    other = invoke(source("/echo", "{}", {"Origin": "https://other.example"}), settings)
+    assert "access-control-allow-origin" not in other["headers"]
+
+
 def test_the_stage_of_an_http_api_is_no_part_of_the_route() -> None:
     assert content(invoke(http_api("/echo", "{}", stage="prod"))) == b"{}"
     assert invoke(http_api("/prod/echo", "{}"))["statusCode"] == 404

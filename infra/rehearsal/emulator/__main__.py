@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from infra.rehearsal.emulator import routes, streams
+from infra.rehearsal.emulator import rest, routes, streams
 from infra.rehearsal.emulator.required import replace, required
 
 HERE = Path(__file__).resolve().parent
@@ -28,6 +28,7 @@ def main() -> None:
     _cut_ranges_of_versions()
     routes.install()
     streams.install()
+    rest.install()
     required("ministack.app", "main")()
 
 

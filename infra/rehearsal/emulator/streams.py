@@ -1,4 +1,6 @@
-"""Function URLs whose invoke mode is RESPONSE_STREAM: each part goes out when it comes. The emulator collects them."""
+"""Answers that are sent part by part: of function URLs whose invoke mode is RESPONSE_STREAM, and of REST APIs whose
+integration streams. The emulator collects them.
+"""
 
 from __future__ import annotations
 
@@ -46,16 +48,16 @@ def install() -> None:
         event = required(SERVICE, "_build_function_url_event")(
             url_id, account, region, method, path, headers, body, query_params, anonymous=True
         )
-        return await _answer(_Invocation(account, region, name, qualifier, event))
+        return await answer(Invocation(account, region, name, qualifier, event))
 
     replace(SERVICE, "handle_function_url_request", handle)
 
 
-class _Invocation:
+class Invocation:
     """One invocation in a thread of its own; what it says comes through a queue.
 
     Args:
-        event: as the function URL makes it.
+        event: as the function URL or the REST API makes it.
     """
 
     def __init__(self, account: str, region: str, name: str, qualifier: str, event: Json) -> None:
@@ -105,7 +107,8 @@ class _Invocation:
             release(worker)
 
 
-async def _answer(invocation: _Invocation) -> Any:
+async def answer(invocation: Invocation) -> Any:
+    """What the emulator's server takes: status, headers and a body that is sent while it comes."""
     head = b""
     while END_OF_HEAD not in head:
         said = await invocation.next()

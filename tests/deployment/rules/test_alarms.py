@@ -59,10 +59,10 @@ def test_metrics_of_aws_exist_under_their_dimensions() -> None:
             assert dimensions == wanted
 
 
-def test_a_private_api_is_watched_by_its_own_name() -> None:
-    template = transformed(PrivateVpcEndpointId="vpce-0123456789abcdef0")
-    alarm, api = template["Resources"]["PrivateServerErrorsAlarm"], properties(template, "PrivateApi")
-    assert alarm["Condition"] == template["Resources"]["PrivateApi"]["Condition"]
+def test_a_rest_api_is_watched_by_its_own_name() -> None:
+    template = transformed()
+    alarm, api = template["Resources"]["RestServerErrorsAlarm"], properties(template, "RestApi")
+    assert alarm["Condition"] == template["Resources"]["RestApi"]["Condition"]
     assert alarm["Properties"]["Dimensions"] == [{"Name": "ApiName", "Value": api["Name"]}]
     assert api["Body"]["info"]["title"] == api["Name"]  # the name of an API that is imported
 

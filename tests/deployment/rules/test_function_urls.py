@@ -9,7 +9,7 @@ import pytest
 
 from tests.deployment.transformed import Json, of_type, transformed
 
-OPEN = "HasOpenStream"
+OPEN, STREAM = "HasOpenStream", "HasStream"
 
 
 def permissions(template: Json) -> list[Json]:
@@ -34,3 +34,15 @@ def test_everybody_gets_both_permissions_on_the_url_and_only_for_none(auth: str)
         if row["Properties"]["Principal"] == "*":
             assert row["Condition"] == OPEN
     assert {"Fn::Not": [{"Condition": "SignsStream"}]} in template["Conditions"][OPEN]["Fn::And"]
+
+
+def test_no_url_passes_by_what_stands_before_the_api() -> None:
+    """A public URL beside a REST API would know neither its plan, nor its web ACL, nor an authorizer."""
+    template = transformed()
+    engine, reached = template["Conditions"][STREAM]["Fn::And"]
+    assert engine == {"Condition": "HasEngine"}
+    unguarded = {"Fn::And": [{"Fn::Not": [{"Condition": "IsRest"}]}, {"Fn::Equals": [{"Ref": "Authorizer"}, ""]}]}
+    assert reached == {"Fn::Or": [unguarded, {"Condition": "SignsStream"}]}
+    (url,) = of_type(template, "AWS::Lambda::Url").values()
+    assert url["Condition"] == STREAM
+    assert url["Properties"]["InvokeMode"] == "RESPONSE_STREAM"

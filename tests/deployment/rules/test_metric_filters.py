@@ -86,16 +86,17 @@ def test_the_filters_count_what_the_alarm_watches() -> None:
     assert "Dimensions" not in alarm
 
 
-def test_alarms_on_our_own_metrics_name_dimensions_that_are_written(server: ServedModel) -> None:
+@pytest.mark.parametrize("name", ["render", "derender", "complete", "stream"])
+def test_alarms_on_our_own_metrics_name_dimensions_that_are_written(server: ServedModel, name: str) -> None:
     template = transformed()
-    own = [row for row in metrics(template) if row["Namespace"] == "renderlayer"]
+    (function,) = (row.name for row in read().functions.values() if row.module == f"functions.{name}.app")
+    rows = [row for row in metrics(template) if row["Namespace"] == "renderlayer"]
+    own = [row for row in rows if {"Ref": function} in [each["Value"] for each in row["Dimensions"]]]
     assert own
+    named = {"runtime": "renderlayer.http.aws.runtime"} if function == read().streaming else {}
     event = function_url("/v1/chat/completions", CHAT)
-    (line,) = (
-        row
-        for row in logged(server, "functions.stream.app.handler", event, runtime="renderlayer.http.aws.runtime")
-        if row.get("message") == "request"
-    )
+    lines = logged(server, f"functions.{name}.app.handler", event, **named)
+    (line,) = (row for row in lines if row.get("message") == "request")
     (directive,) = line["_aws"]["CloudWatchMetrics"]
     for alarm in own:
         values = {row["Name"]: row["Value"] for row in alarm["Dimensions"]}
@@ -103,4 +104,4 @@ def test_alarms_on_our_own_metrics_name_dimensions_that_are_written(server: Serv
         assert alarm["MetricName"] in {metric["Name"] for metric in directive["Metrics"]}
         assert sorted(values) in [sorted(names) for names in directive["Dimensions"]]
         assert values["service"] == line["service"]
-        assert values["function_name"] == {"Ref": read().streaming}
+        assert values["function_name"] == {"Ref": function}

@@ -41,11 +41,12 @@ def test_traced_functions_may_write_traces_and_others_may_not() -> None:
 def test_a_domain_leads_to_the_stage_of_the_api() -> None:
     template = transformed(DomainName="llm.example.com", CertificateArn="arn:aws:acm:eu-central-1:1:certificate/x")
     (stage,) = of_type(template, "AWS::ApiGatewayV2::Stage")
+    (rest_stage,) = of_type(template, "AWS::ApiGateway::Stage")
     mapping = properties(template, "DomainMapping")
     assert (mapping["ApiId"], mapping["DomainName"], mapping["Stage"]) == (
-        {"Ref": "Api"},
+        {"Fn::If": ["IsRest", {"Ref": "RestApi"}, {"Ref": "Api"}]},
         {"Ref": "Domain"},
-        {"Ref": stage},
+        {"Fn::If": ["IsRest", {"Ref": rest_stage}, {"Ref": stage}]},
     )
     (configuration,) = properties(template, "Domain")["DomainNameConfigurations"]
     assert configuration["SecurityPolicy"] == "TLS_1_2"

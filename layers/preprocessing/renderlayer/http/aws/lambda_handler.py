@@ -158,6 +158,10 @@ class LambdaHandler(Mangum):
         self._prefix = settings.root_path
         self._largest = settings.max_response_bytes
         self._advice = f"At {settings.stream_url} it has more." if settings.stream_url else ""
+        if settings.allowed_origins:
+            from renderlayer.http.middleware.cors import with_cors
+
+            app = with_cors(app, settings.allowed_origins)
         bodies = BodyLimitMiddleware(app, settings.max_body_bytes, self._response_limit)
         super().__init__(
             AccessLogMiddleware(ServerErrorMiddleware(bodies), service), lifespan="off", custom_handlers=SOURCES

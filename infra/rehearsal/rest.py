@@ -1,0 +1,37 @@
+"""The REST API as the front: a stream, and a plan's quota for each key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from infra.rehearsal.caller import Caller
+from infra.rehearsal.stack import Stack
+from infra.rehearsal.steps import check, stream
+
+QUOTA = 6
+PARAMETERS = {"Front": "RestApi", "UsagePlanQuota": str(QUOTA)}
+
+
+def plan_key(stack: Stack, name: str) -> str:
+    """A new key of API Gateway in the stack's plan, made as docs/operations.md has it."""
+    client, plan = stack.cloud.client("apigateway"), stack.outputs()["UsagePlanId"]
+    made = client.create_api_key(name=name, enabled=True)
+    client.create_usage_plan_key(usagePlanId=plan, keyId=made["id"], keyType="API_KEY")
+    return str(made["value"])
+
+
+def front(stack: Stack, key: str) -> str:
+    """Without a key of the plan 403, with one a stream event by event; beyond its quota 429, for that key alone."""
+    url = stack.outputs()["ApiUrl"]
+    bare = Caller(stack, url, key)
+    check(bare.call("/health").status_code, 200, "/health")
+    check(bare.call("/v1/models").status_code, 403, "/v1/models without a key of the plan")
+    caller = replace(bare, plan_key=plan_key(stack, "one"))
+    told = stream(caller)
+    statuses = [caller.call("/v1/models").status_code for _ in range(QUOTA)]
+    check(statuses, [200] * (QUOTA - 1) + [429], "calls up to the quota and beyond")
+    other = replace(bare, plan_key=plan_key(stack, "two"))
+    check(other.call("/v1/models").status_code, 200, "another key of the plan")
+    check(replace(other, key="wrong").call("/v1/models").status_code, 401, "a wrong key of our own")
+    check("StreamUrl" in stack.outputs(), False, "a function URL beside the REST API")
+    return f"{told}; call {QUOTA + 1} of a key: 429, of another: 200"
