@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderlayer.derender.events.custom_input import CustomInput
+from renderlayer.derender.core.custom_input import CustomInput
 
 PARTS = st.lists(st.integers(1, 9), max_size=40)
 

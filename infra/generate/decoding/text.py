@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from renderlayer.derender.core.detokenize import Detokenizer
-from renderlayer.derender.core.stop import first_match
+from renderlayer.derender.core.output import first_match
 
 
 class OutputText:

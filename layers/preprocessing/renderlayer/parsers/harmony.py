@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from renderlayer.parsers.core.emitter import Emitter
 from renderlayer.parsers.core.events import Conversation, Event, ParserNames, Piece, State
+from renderlayer.parsers.core.markers import SpecialTokenMap, Vocabulary
 from renderlayer.parsers.core.message_frames import MessageFormat, MessageMachine
-from renderlayer.parsers.core.tokens import SpecialTokenMap, Vocabulary
 from renderlayer.parsers.parser import Parser
 from renderlayer.parsers.values.json_object import JsonObject
 

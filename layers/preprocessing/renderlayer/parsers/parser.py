@@ -20,9 +20,9 @@ from renderlayer.parsers.core.events import (
     Piece,
     State,
 )
+from renderlayer.parsers.core.markers import SpecialTokenMap, Vocabulary
 from renderlayer.parsers.core.message_frames import MessageFormat, MessageReasoner
 from renderlayer.parsers.core.resumable import bad_state
-from renderlayer.parsers.core.tokens import SpecialTokenMap, Vocabulary
 from renderlayer.parsers.core.tool_machine import PassMachine, ToolFormat, ToolMachine, ToolTypes
 from renderlayer.parsers.reasoning.reasoner import Reasoner
 from renderlayer.parsers.reasoning.reasoning_format import ReasoningFormat

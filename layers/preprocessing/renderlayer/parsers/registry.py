@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeVar
 from renderlayer.errors import ConfigurationError
 from renderlayer.parsers.core.emitter import IdForm
 from renderlayer.parsers.core.events import ParserNames
+from renderlayer.parsers.core.markers import Vocabulary
 from renderlayer.parsers.core.message_frames import MessageFormat
-from renderlayer.parsers.core.tokens import Vocabulary
 from renderlayer.parsers.core.tool_machine import ToolFormat
 from renderlayer.parsers.harmony import HarmonyParser
 from renderlayer.parsers.parser import Parser, TextParser

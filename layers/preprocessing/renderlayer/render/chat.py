@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from renderlayer.errors import BadRequest
-from renderlayer.render import constraints, request_ids
-from renderlayer.render.chat_prompt import conversation_prompt
+from renderlayer.render import constraints
+from renderlayer.render.chat_prompt import conversation_prompt, effort, template_kwargs
 from renderlayer.render.content_parts import has_media
 from renderlayer.render.dialect import CHAT, Dialect
 from renderlayer.render.prompt import check_ids
 from renderlayer.render.renderers import check_template
-from renderlayer.render.result import extra_args, generate_request
+from renderlayer.render.result import chat_id, chosen_id, extra_args, generate_request
 from renderlayer.render.sampling import max_output_tokens, sampling_params
-from renderlayer.render.template_kwargs import effort, template_kwargs
 from renderlayer.render.types import MediaOptions, Prompt, TokenizeOptions
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
@@ -45,7 +44,7 @@ def render_chat(request: ChatCompletionRequest, server: ServedModel, header_id: 
     if not server.model.facts.harmony:
         server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
     constraints.check_tool_choice(request, server)
-    return rendered(request, server, request_ids.chat(request_ids.chosen(header_id, request.request_id)))
+    return rendered(request, server, chat_id(chosen_id(header_id, request.request_id)))
 
 
 def rendered(

@@ -1,4 +1,4 @@
-"""From messages to token ids: template, tokenizer, media (wire.md 3.1 steps 4 to 7)."""
+"""From messages to token ids: template and its variables, tokenizer, media (wire.md 3.1 steps 4 to 7, 3.5)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from renderlayer.errors import BadRequest
 from renderlayer.render.conversation import Conversation, conversation
 from renderlayer.render.dialect import CHAT, Dialect
-from renderlayer.render.prompt import tokenize
+from renderlayer.render.prompt import token_limit, tokenize
 from renderlayer.render.renderers import open_prompt_encoder, open_renderer
 from renderlayer.render.types import ChatParams, MediaOptions, Prompt, TokenizeOptions
 from renderlayer.served_model import ServedModel
@@ -118,7 +118,7 @@ def _with_media(
     """
     from renderlayer.references.writing import payload_writer
 
-    keep = options.limit(server)
+    keep = token_limit(server, options)
     from renderlayer import multimodal
 
     multimodal.check_counts(server.model, server.settings, talk.media)
@@ -139,3 +139,34 @@ def _with_media(
     elif limited and size > longest:
         raise BadRequest(f"Input length ({size}) exceeds model's maximum context length ({longest}).")
     return Prompt(expanded.token_ids, None, expanded.features, talk.tool_call_count)
+
+
+def effort(given: str | None, server: ServedModel) -> str | None:
+    """A reasoning effort after the server's map."""
+    return given if given is None else server.settings.reasoning_effort_map.get(given, given)
+
+
+def template_kwargs(
+    server: ServedModel,
+    given: dict[str, Any] | None,
+    *,
+    add_generation_prompt: bool,
+    continue_final_message: bool,
+    documents: list[dict[str, str]] | None = None,
+    reasoning_effort: str | None = None,
+) -> dict[str, Any]:
+    """Server defaults, overlaid by the request's kwargs, overlaid by what its fields say.
+
+    `reasoning_effort` is the mapped effort; it also switches `enable_thinking` unless the request did. Values that are
+    None or "auto" are dropped.
+    """
+    base = {"cohere_format": server.settings.cohere_format, **server.settings.default_chat_template_kwargs}
+    base |= given or {}
+    base |= {"add_generation_prompt": add_generation_prompt, "continue_final_message": continue_final_message}
+    if documents is not None:
+        base["documents"] = documents
+    if reasoning_effort is not None:
+        base["reasoning_effort"] = reasoning_effort
+        if "enable_thinking" not in (given or {}):
+            base["enable_thinking"] = reasoning_effort != "none"
+    return {key: value for key, value in base.items() if value is not None and value != "auto"}

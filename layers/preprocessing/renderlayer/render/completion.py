@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.render import constraints, request_ids
+from renderlayer.render import constraints
 from renderlayer.render.prompt import check_ids, tokenize
 from renderlayer.render.renderers import open_prompt_encoder
-from renderlayer.render.result import extra_args, generate_request
+from renderlayer.render.result import chosen_id, completion_ids, extra_args, generate_request
 from renderlayer.render.sampling import max_output_tokens, sampling_params
 from renderlayer.render.types import Offsets, TokenizeOptions
 from renderlayer.served_model import ServedModel
@@ -35,7 +35,7 @@ def render_completion(
         raise BadRequest("You must set `--enable-prompt-embeds` to input `prompt_embeds`.", "prompt_embeds")
     prompts = _prompts(request, server) if request.suffix is None else _infills(request, server, request.suffix)
     server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
-    ids = request_ids.completions(request_ids.chosen(header_id, request.request_id), len(prompts))
+    ids = completion_ids(chosen_id(header_id, request.request_id), len(prompts))
     return [_one(request, server, prompt, request_id) for prompt, request_id in zip(prompts, ids, strict=True)]
 
 

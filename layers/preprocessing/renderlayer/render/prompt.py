@@ -16,7 +16,7 @@ def tokenize(text: str, server: ServedModel, options: TokenizeOptions) -> tuple[
     Raises:
         BadRequest: the text is too long, or cannot be encoded.
     """
-    limit = options.limit(server)
+    limit = token_limit(server, options)
     longest = server.max_model_len
     widest = server.model.facts.longest_token
     if limit is None and widest and len(text) > longest * widest:
@@ -42,9 +42,30 @@ def tokenize(text: str, server: ServedModel, options: TokenizeOptions) -> tuple[
     return [ids[at] for at in keep], None if offsets is None else [offsets[at] for at in keep]
 
 
+def token_limit(server: ServedModel, options: TokenizeOptions) -> int | None:
+    """Tokens that truncation leaves, or None without truncation.
+
+    Raises:
+        BadRequest: more than the context was asked for.
+    """
+    if options.truncate is None:
+        return None
+    longest = server.max_model_len
+    if options.truncate == -1:
+        return longest if options.keep_all else longest - 1
+    if options.truncate > longest:
+        raise BadRequest(
+            f"truncate_prompt_tokens={options.truncate} cannot be greater than max_model_len = {longest}. "
+            "Please request a smaller truncation size.",
+            "truncate_prompt_tokens",
+            options.truncate,
+        )
+    return options.truncate
+
+
 def check_ids(ids: list[int], server: ServedModel, options: TokenizeOptions) -> list[int]:
     """Apply truncation and limits to a prompt that came as token ids; the vocabulary is not checked."""
-    limit = options.limit(server)
+    limit = token_limit(server, options)
     if limit is not None:
         return _cut(ids, limit, options.side)
     if len(ids) > server.max_model_len:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from renderlayer.render.chat_prompt import conversation_prompt
+from renderlayer.render.chat_prompt import conversation_prompt, template_kwargs
 from renderlayer.render.renderers import check_template
-from renderlayer.render.template_kwargs import template_kwargs
 from renderlayer.render.types import MediaOptions, TokenizeOptions
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.tokenize import DetokenizeRequest, TokenizeChatRequest, TokenizeCompletionRequest

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from renderlayer.errors import BadRequest
 from renderlayer.render.dialect import Dialect
-from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.sampling import MmPayload
 
 Offsets = list[tuple[int, int]]
@@ -30,26 +28,6 @@ class TokenizeOptions:
     side: str | None = None
     keep_all: bool = False
     offsets: bool = False
-
-    def limit(self, server: ServedModel) -> int | None:
-        """Tokens that truncation leaves, or None without truncation.
-
-        Raises:
-            BadRequest: more than the context was asked for.
-        """
-        if self.truncate is None:
-            return None
-        longest = server.max_model_len
-        if self.truncate == -1:
-            return longest if self.keep_all else longest - 1
-        if self.truncate > longest:
-            raise BadRequest(
-                f"truncate_prompt_tokens={self.truncate} cannot be greater than max_model_len = {longest}. "
-                "Please request a smaller truncation size.",
-                "truncate_prompt_tokens",
-                self.truncate,
-            )
-        return self.truncate
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from renderlayer.derender.core.chat_calls import CallEncoder
 from renderlayer.derender.core.logprobs import TokenTexts, chat_logprobs, completion_logprobs, context_after
-from renderlayer.derender.core.message import delta, finish_reason
+from renderlayer.derender.core.message import CallEncoder, delta, finish_reason
 from renderlayer.derender.core.options import Options
 from renderlayer.derender.core.output import Output, OutputDecoder
 from renderlayer.derender.core.parser_session import ParserSession

@@ -20,8 +20,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationError
 
+from renderlayer.derender.core.custom_input import LONGEST_REST, OTHER
 from renderlayer.derender.core.options import NO_REQUEST, Options
-from renderlayer.derender.events.custom_input import LONGEST_REST, OTHER
 from renderlayer.errors import BadRequest
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.base import Body

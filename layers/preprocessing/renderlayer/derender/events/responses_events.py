@@ -5,8 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from renderlayer.derender.core.custom_input import CustomInput
 from renderlayer.derender.events.blocks import Action, Begin, More
-from renderlayer.derender.events.custom_input import CustomInput
 from renderlayer.derender.events.encoder import Memory, Named, named
 from renderlayer.derender.events.responses_items import (
     PART_TYPES,

@@ -8,9 +8,8 @@ from typing import Any
 
 from renderlayer.derender.core.logprobs import TokenTexts, chat_logprobs, context_after
 from renderlayer.derender.core.options import Options
-from renderlayer.derender.core.output import Output, OutputDecoder
+from renderlayer.derender.core.output import Output, OutputDecoder, StopReason, StopStringBuffer
 from renderlayer.derender.core.parser_session import ParserSession
-from renderlayer.derender.core.stop import StopReason, StopStringBuffer
 from renderlayer.derender.events.blocks import Action, Blocks, Told
 from renderlayer.parsers.core.events import CallArguments, CallStart, Content, Event, Piece, Reasoning
 from renderlayer.wire.derender import GenerateChoice, GenerateChunkChoice

@@ -13,10 +13,9 @@ from pydantic import Field
 
 from renderlayer.derender.core.detokenize import Detokenizer
 from renderlayer.derender.core.logprobs import TokenTexts
-from renderlayer.derender.core.output import OutputDecoder
+from renderlayer.derender.core.output import OutputDecoder, StopStringBuffer
 from renderlayer.derender.core.parser_session import ParserSession, check_prompt_known, reading_of
 from renderlayer.derender.core.state import Resume
-from renderlayer.derender.core.stop import StopStringBuffer
 from renderlayer.derender.events.blocks import Blocks, Kind
 from renderlayer.derender.events.sequence import Counts, EventSequence
 from renderlayer.errors import BadRequest

@@ -6,19 +6,35 @@ from collections.abc import Sequence
 from typing import Any
 
 from renderlayer.derender.core import checks
+from renderlayer.derender.core.detokenize import Detokenizer, continued
 from renderlayer.derender.core.logprobs import TokenTexts, chat_logprobs
-from renderlayer.derender.core.message import finish_reason, message
-from renderlayer.derender.core.output import whole_output
-from renderlayer.derender.core.parser_session import ParseContext, reading_of
+from renderlayer.derender.core.message import CallEncoder, finish_reason, message
+from renderlayer.derender.core.options import NO_REQUEST
+from renderlayer.derender.core.output import Output, OutputDecoder, whole_output
+from renderlayer.derender.core.parser_session import (
+    ParseContext,
+    ParserSession,
+    check_prompt_known,
+    configured,
+    reading_of,
+)
+from renderlayer.derender.core.sequences import ChatSequence
+from renderlayer.derender.core.state import Resume, decode_stream_state, encode_stream_state
 from renderlayer.derender.openai.answers import Json, chat_answer, chat_chunk, chunk_usage, now, whole_usage
-from renderlayer.derender.openai.chat_state import resumed, saved
+from renderlayer.errors import BadRequest
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.derender import (
     DerenderChatRequest,
     DerenderChatStreamRequest,
+    DerenderStreamState,
     GenerateChoice,
     parse_chat,
 )
+
+ENDPOINT = "chat"
+
+# Fields that a parsed stream never uses: left out of every chunk's state, where their defaults would only cost bytes.
+_OF_PLAIN_STREAMS = frozenset({"prev_tokens", "prefix_offset", "read_offset", "logprob_text_offset"})
 
 
 def derender_chat(body: Any, server: ServedModel) -> Json:
@@ -95,3 +111,115 @@ def _whole_choice(
         "routed_experts": None,
         "weight_versions": None,
     }
+
+
+def resumed(body: DerenderChatStreamRequest, server: ServedModel) -> ChatSequence:
+    """The sequence that a chunk continues, or begins.
+
+    Raises:
+        BadRequest: the request has stop strings, the chunk has several choices, something that the first chunk must
+            bring is missing, the state is not ours, or the stream is longer than the context.
+    """
+    checks.check_no_stop(body.chat_request)
+    state, chunk = body.stream_state or DerenderStreamState(), body.generate_chunk
+    prompt = chunk.prompt_token_ids if body.prompt_token_ids is None else body.prompt_token_ids
+    resume = None if state.resume is None else decode_stream_state(state.resume, ENDPOINT, server)
+    if not configured(server):
+        sequence = _plain(body, prompt, resume, server)
+    elif resume is not None:
+        sequence = _parsed(resume, server)
+    else:
+        sequence = _first_parsed(body, state, prompt, server)
+    sequence.role_sent = state.role_sent
+    sequence.called = state.tools_streamed
+    sequence.context = list(state.logprob_context_token_ids)
+    checks.check_one_choice(len(chunk.choices), "derender_chat_stream")
+    checks.check_chunk(chunk, server)
+    delta = sum(len(choice.token_ids or ()) for choice in chunk.choices)
+    checks.check_total(sequence.total + len(state.output_token_ids), delta, server)
+    if state.output_token_ids and sequence.parsing is not None:
+        _replay(sequence, state.output_token_ids)
+    return sequence
+
+
+def saved(sequence: ChatSequence, body: DerenderChatStreamRequest, server: ServedModel) -> dict[str, Any]:
+    """The state for the next chunk."""
+    state = body.stream_state or DerenderStreamState()
+    changes: dict[str, Any] = {
+        "role_sent": sequence.role_sent,
+        "tools_streamed": sequence.called,
+        "logprob_context_token_ids": sequence.context,
+        "resume": None,
+    }
+    options = sequence.options.dumped()
+    if sequence.parsing is None:
+        pieces, read = sequence.decoder.detokenizer.pieces()
+        changes |= {"prev_tokens": pieces, "prefix_offset": 0, "read_offset": read}
+        if options:
+            changes["resume"] = encode_stream_state({"options": options}, ENDPOINT, server)
+    elif sequence.parsing.begun:
+        window, read = sequence.decoder.detokenizer.token_ids()
+        inside = {
+            "options": options,
+            "tokens": sequence.total,
+            "window": window,
+            "read": read,
+            "parser": sequence.parsing.state,
+        }
+        if open_call := sequence.calls.memory():
+            inside["open_call"] = open_call
+        changes |= {"output_token_ids": [], "output_chunk_lens": [], "last_tool_call_ids": []}
+        changes["resume"] = encode_stream_state(inside, ENDPOINT, server)
+        return {name: value for name, value in state.after(changes).items() if name not in _OF_PLAIN_STREAMS}
+    return state.after(changes)
+
+
+def _plain(
+    body: DerenderChatStreamRequest, prompt: Sequence[int] | None, resume: Resume | None, server: ServedModel
+) -> ChatSequence:
+    options = NO_REQUEST if resume is None else resume.options
+    if body.chat_request is not None:
+        options = reading_of(body.chat_request, prompt, "", server).options
+    detokenizer = continued(body.stream_state, options.skip_special, prompt, server.model.vocabulary)
+    decoder = OutputDecoder(detokenizer, options, server)
+    return ChatSequence(options, decoder, TokenTexts(server.model), total=len(prompt or ()))
+
+
+def _parsed(resume: Resume, server: ServedModel) -> ChatSequence:
+    if resume.parser is None or server.parser is None:
+        raise BadRequest("invalid stream_state: resume lacks a parser's state")
+    detokenizer = Detokenizer(server.model.vocabulary, resume.options.skip_special, resume.window, 0, resume.read)
+    return ChatSequence(
+        resume.options,
+        OutputDecoder(detokenizer, resume.options, server),
+        TokenTexts(server.model),
+        ParserSession(server.parser, resume.parser, begun=True),
+        resume.tokens,
+        calls=CallEncoder(resume.options.custom, resume.open_call),
+    )
+
+
+def _first_parsed(
+    body: DerenderChatStreamRequest, state: DerenderStreamState, prompt: Sequence[int] | None, server: ServedModel
+) -> ChatSequence:
+    index = body.generate_chunk.choices[0].index if body.generate_chunk.choices else 0
+    reading = reading_of(body.chat_request, prompt, body.generate_chunk.request_id, server)
+    check_prompt_known(reading, prompt)
+    detokenizer = Detokenizer.after_prompt(server.model.vocabulary, reading.options.skip_special, prompt)
+    decoder = OutputDecoder(detokenizer, reading.options, server)
+    return ChatSequence(
+        reading.options,
+        decoder,
+        TokenTexts(server.model),
+        reading.begin(index),
+        total=len(prompt or ()),
+        calls=CallEncoder(reading.options.custom),
+    )
+
+
+def _replay(sequence: ChatSequence, token_ids: Sequence[int]) -> None:
+    """Read again what a server that replays its streams has already told, and tell nothing of it."""
+    assert sequence.parsing is not None
+    push = sequence.decoder.detokenizer.push
+    sequence.parsing.step(Output([(token_id, push(token_id)) for token_id in token_ids], None), finished=False)
+    sequence.total += len(token_ids)

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from renderlayer.derender.core import checks
-from renderlayer.derender.core.chat_calls import CallEncoder
 from renderlayer.derender.core.detokenize import Detokenizer
 from renderlayer.derender.core.logprobs import TokenTexts
+from renderlayer.derender.core.message import CallEncoder
 from renderlayer.derender.core.options import NO_REQUEST, Options, completion_options
-from renderlayer.derender.core.output import OutputDecoder
+from renderlayer.derender.core.output import OutputDecoder, StopStringBuffer
 from renderlayer.derender.core.parser_session import ParseContext, check_prompt_known, reading_of
 from renderlayer.derender.core.sequences import ChatSequence, CompletionSequence
-from renderlayer.derender.core.stop import StopStringBuffer
 from renderlayer.derender.openai.answers import Json, chat_chunk, chunk_usage, completion_chunk, now
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest

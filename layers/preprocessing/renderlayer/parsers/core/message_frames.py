@@ -11,10 +11,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from renderlayer.parsers.core.emitter import Emitter
-from renderlayer.parsers.core.markers import Markers
-from renderlayer.parsers.core.phases import PhaseMachine
-from renderlayer.parsers.core.resumable import HOLD_LIMIT, bad_state
-from renderlayer.parsers.core.tokens import SpecialTokenMap, Vocabulary
+from renderlayer.parsers.core.markers import Markers, SpecialTokenMap, Vocabulary
+from renderlayer.parsers.core.resumable import HOLD_LIMIT, PhaseMachine, bad_state
 from renderlayer.parsers.core.tool_machine import ContentBuffer, ToolMachine
 
 RECIPIENT = " to="

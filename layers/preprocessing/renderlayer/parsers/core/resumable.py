@@ -1,11 +1,13 @@
-"""Objects whose memory is a small JSON list: what makes parsing resumable between two chunks."""
+"""Objects whose memory is a small JSON list, which is what goes from chunk to chunk, and the frame of all machines."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from renderlayer.errors import BadRequest
+from renderlayer.parsers.core.markers import Markers
 
 HOLD_LIMIT = 1024
 """Most characters that any machine waits for before it decides: a header, a value that is not a string, white space."""
@@ -31,7 +33,7 @@ class Resumable:
     memory: ClassVar[tuple[str, ...]] = ()
 
     def dump(self) -> list[Any]:
-        """The memory as a JSON list; a text with token characters (`tokens.py`) is a list of texts and code points."""
+        """The memory as a JSON list; a text with token characters (`markers.py`) is a list of texts and code points."""
         return [_dumped(getattr(self, name)) for name in self.memory]
 
     def load(self, value: Any) -> None:
@@ -101,3 +103,41 @@ class Idle(Resumable):
             self.reset()
         else:
             super().load(value)
+
+
+class PhaseMachine(Resumable):
+    """A machine is in a phase; the method of that name consumes text at `position` and tells whether it got anywhere.
+
+    What is not consumed is held until more text comes. `final` is set when none will.
+
+    Memory: the phase and the held text.
+    """
+
+    memory: ClassVar[tuple[str, ...]] = ("phase", "held")
+    phases: ClassVar[tuple[str, ...]]
+
+    def __init__(self) -> None:
+        self.phase = self.phases[0]
+        self.held = ""
+        self.text = ""
+        self.position = 0
+        self.final = False
+
+    def load(self, value: Any) -> None:
+        super().load(value)
+        if self.phase not in self.phases:
+            raise bad_state()
+
+    def feed(self, text: str, final: bool = False) -> None:
+        """Go on with more text; with `final`, come to an end."""
+        self.text = self.held + text if self.held else text
+        self.position = 0
+        self.final = final
+        step: Callable[[], bool] = getattr(self, self.phase)
+        while step():
+            step = getattr(self, self.phase)
+        self.held = self.text[self.position :]
+
+    def safe_end(self, wanted: Markers) -> int:
+        """The end of the text, or where one of the markers may have begun."""
+        return len(self.text) if self.final else wanted.safe_end(self.text, self.position)

@@ -10,10 +10,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from renderlayer.parsers.core.emitter import Emitter, IdForm
 from renderlayer.parsers.core.events import CallStart
-from renderlayer.parsers.core.markers import Markers
-from renderlayer.parsers.core.phases import PhaseMachine
-from renderlayer.parsers.core.resumable import HOLD_LIMIT, Resumable, bad_state
-from renderlayer.parsers.core.tokens import SpecialTokenMap
+from renderlayer.parsers.core.markers import Markers, SpecialTokenMap
+from renderlayer.parsers.core.resumable import HOLD_LIMIT, PhaseMachine, Resumable, bad_state
 
 _FEW = 48
 _BEGUN = re.compile("\\S+?\\s*+[{\\[<\ud800-\udfff]")

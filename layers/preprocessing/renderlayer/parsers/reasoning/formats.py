@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from renderlayer.parsers.core.message_frames import MessageFormat
-from renderlayer.parsers.reasoning.reasoning_format import ReasoningFormat
-from renderlayer.parsers.reasoning.switches import ALWAYS, EFFORT, EITHER, ENABLE, OPT_IN
+from renderlayer.parsers.reasoning.reasoning_format import ALWAYS, EFFORT, EITHER, ENABLE, OPT_IN, ReasoningFormat
 
 _R1 = ReasoningFormat()
 _QWEN3 = ReasoningFormat(ends=("<tool_call>",), switch=ENABLE, token_based=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from renderlayer.parsers.core.emitter import Emitter
-from renderlayer.parsers.core.phases import PhaseMachine
-from renderlayer.parsers.core.resumable import HOLD_LIMIT
-from renderlayer.parsers.core.tokens import SpecialTokenMap
+from renderlayer.parsers.core.markers import SpecialTokenMap
+from renderlayer.parsers.core.resumable import HOLD_LIMIT, PhaseMachine
 from renderlayer.parsers.core.tool_machine import ContentBuffer, ToolMachine
 from renderlayer.parsers.reasoning.reasoning_format import ReasoningFormat
 from renderlayer.parsers.values.json_scan import after_space

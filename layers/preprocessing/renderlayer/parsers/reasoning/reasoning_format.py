@@ -1,4 +1,4 @@
-"""How families write their reasoning, and what a prompt says about where an answer begins."""
+"""How families write their reasoning, what turns it on, and what a prompt says about where an answer begins."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from renderlayer.parsers.core.markers import Markers
-from renderlayer.parsers.core.tokens import SpecialTokenMap, Vocabulary
-from renderlayer.parsers.reasoning.switches import ALWAYS, Switch
+from renderlayer.parsers.core.markers import Markers, SpecialTokenMap, Vocabulary
 
 _TURNS = (
     "<|im_end|>",
@@ -43,6 +41,41 @@ _TURNS = (
     "<|hy_Assistant|>",
 )
 _PROMPT_WINDOW = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class Switch:
+    """The variables that a family's templates read.
+
+    Attributes:
+        names: the variables; reasoning is on when one of those that are given is true. None: it is always on.
+        default: what holds when none is given.
+        null: a variable that is given as null is given, and false.
+        effort: a reasoning effort of "none" turns it off as well.
+    """
+
+    names: tuple[str, ...] = ()
+    default: bool = True
+    null: bool = False
+    effort: bool = False
+
+    def named(self, found: tuple[str, ...]) -> Switch:
+        """The switch of a model whose template was found to read these variables; none found, or none read: itself."""
+        return replace(self, names=found) if found and self.names else self
+
+    def on(self, kwargs: Mapping[str, Any]) -> bool:
+        """Whether the template was asked for reasoning."""
+        if self.effort and kwargs.get("reasoning_effort") == "none":
+            return False
+        given = [kwargs[name] for name in self.names if name in kwargs and (self.null or kwargs[name] is not None)]
+        return any(given) if given else self.default
+
+
+ALWAYS = Switch()
+ENABLE = Switch(names=("enable_thinking",), null=True)
+EITHER = Switch(names=("thinking", "enable_thinking"))
+OPT_IN = Switch(names=("thinking", "enable_thinking"), default=False)
+EFFORT = Switch(names=("thinking", "enable_thinking"), null=True, effort=True)
 
 
 @dataclass(frozen=True, kw_only=True)

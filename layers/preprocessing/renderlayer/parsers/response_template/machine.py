@@ -6,9 +6,8 @@ import re
 from typing import ClassVar
 
 from renderlayer.parsers.core.emitter import Emitter
-from renderlayer.parsers.core.phases import PhaseMachine
-from renderlayer.parsers.core.resumable import HOLD_LIMIT, bad_state
-from renderlayer.parsers.core.tokens import SpecialTokenMap
+from renderlayer.parsers.core.markers import SpecialTokenMap
+from renderlayer.parsers.core.resumable import HOLD_LIMIT, PhaseMachine, bad_state
 from renderlayer.parsers.core.tool_machine import ToolTypes
 from renderlayer.parsers.response_template.bodies import open_body
 from renderlayer.parsers.response_template.template import Field, Template

@@ -9,8 +9,8 @@ from typing import Any
 from renderlayer.errors import ConfigurationError
 from renderlayer.parsers.core.emitter import Emitter
 from renderlayer.parsers.core.events import Conversation, Event, ParserNames, Piece, State
+from renderlayer.parsers.core.markers import SpecialTokenMap, Vocabulary
 from renderlayer.parsers.core.resumable import bad_state
-from renderlayer.parsers.core.tokens import SpecialTokenMap, Vocabulary
 from renderlayer.parsers.core.tool_machine import ToolTypes
 from renderlayer.parsers.parser import Parser
 from renderlayer.parsers.response_template.delimiters import Watch

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from renderlayer.parsers.core.emitter import Emitter
-from renderlayer.parsers.core.markers import Markers
+from renderlayer.parsers.core.markers import Markers, SpecialTokenMap
 from renderlayer.parsers.core.resumable import HOLD_LIMIT
-from renderlayer.parsers.core.tokens import SpecialTokenMap
 from renderlayer.parsers.core.tool_machine import ToolMachine, ToolTypes
 from renderlayer.parsers.tool_calls.tagged import Tagged, TaggedMachine
 from renderlayer.parsers.values.json_scan import after_space

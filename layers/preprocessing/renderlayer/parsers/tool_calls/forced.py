@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from renderlayer.parsers.core.emitter import Emitter
+from renderlayer.parsers.core.markers import SpecialTokenMap
 from renderlayer.parsers.core.resumable import HOLD_LIMIT
-from renderlayer.parsers.core.tokens import SpecialTokenMap
 from renderlayer.parsers.core.tool_machine import ToolFormat, ToolMachine
 from renderlayer.parsers.tool_calls.json_calls import JsonCalls, JsonCallsMachine
 from renderlayer.parsers.values.json_object import JsonObject

@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from renderlayer.parsers.core.emitter import Emitter
-from renderlayer.parsers.core.markers import Markers
-from renderlayer.parsers.core.tokens import SpecialTokenMap
+from renderlayer.parsers.core.markers import Markers, SpecialTokenMap
 from renderlayer.parsers.core.tool_machine import ToolMachine, ToolTypes
 from renderlayer.parsers.tool_calls.region import RegionFormat, RegionMachine
 from renderlayer.parsers.values.headers import Failed, Header, ParseContext, arguments_at, read_keyed, read_object

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from renderlayer.parsers.core.emitter import Emitter
+from renderlayer.parsers.core.markers import SpecialTokenMap
 from renderlayer.parsers.core.resumable import HOLD_LIMIT
-from renderlayer.parsers.core.tokens import SpecialTokenMap
 from renderlayer.parsers.core.tool_machine import ToolMachine, ToolTypes
 from renderlayer.parsers.tool_calls.region import RegionFormat, RegionMachine
 from renderlayer.parsers.values.arguments import ArgumentsWriter

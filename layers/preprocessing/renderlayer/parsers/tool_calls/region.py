@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import ClassVar
 
 from renderlayer.parsers.core.emitter import Emitter
-from renderlayer.parsers.core.markers import Markers
+from renderlayer.parsers.core.markers import Markers, SpecialTokenMap
 from renderlayer.parsers.core.resumable import HOLD_LIMIT
-from renderlayer.parsers.core.tokens import SpecialTokenMap
 from renderlayer.parsers.core.tool_machine import ToolFormat, ToolMachine
 from renderlayer.parsers.values.headers import Failed, Header, ParseContext
 from renderlayer.parsers.values.json_scan import after_space

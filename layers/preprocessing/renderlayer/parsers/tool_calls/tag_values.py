@@ -6,9 +6,8 @@ import re
 from typing import ClassVar
 
 from renderlayer.parsers.core.emitter import Emitter
-from renderlayer.parsers.core.markers import Markers
+from renderlayer.parsers.core.markers import Markers, SpecialTokenMap
 from renderlayer.parsers.core.resumable import HOLD_LIMIT
-from renderlayer.parsers.core.tokens import SpecialTokenMap
 from renderlayer.parsers.core.tool_machine import ToolMachine, ToolTypes
 from renderlayer.parsers.tool_calls.tags import Tags
 from renderlayer.parsers.values.arguments import ArgumentsWriter

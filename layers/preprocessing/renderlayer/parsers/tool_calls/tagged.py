@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from renderlayer.parsers.core.emitter import Emitter
+from renderlayer.parsers.core.markers import SpecialTokenMap
 from renderlayer.parsers.core.resumable import HOLD_LIMIT
-from renderlayer.parsers.core.tokens import SpecialTokenMap
 from renderlayer.parsers.core.tool_machine import ToolMachine, ToolTypes
 from renderlayer.parsers.tool_calls.tag_values import ValueMachine
 from renderlayer.parsers.tool_calls.tags import Tags

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from renderlayer.errors import InvalidRequest
-from renderlayer.render import request_ids
 from renderlayer.render.chat import rendered
 from renderlayer.render.dialect import RESPONSES
 from renderlayer.render.responses.request import chat_request
+from renderlayer.render.result import response_id
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.responses import ResponsesRequest
 
@@ -40,4 +40,4 @@ def render_responses(request: ResponsesRequest, server: ServedModel, header_id: 
         chat.messages = conversation(request)
     else:
         server.check_media_kwargs(request.media_io_kwargs, request.mm_processor_kwargs)
-    return rendered(chat, server, request_ids.responses(request.request_id), RESPONSES)
+    return rendered(chat, server, response_id(request.request_id), RESPONSES)
