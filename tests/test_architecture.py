@@ -31,6 +31,7 @@ ROOMS = (
     "derender",
     "roundtrip",
     "library",
+    "rollout",
     "pipeline",
     "batch",
     "http",

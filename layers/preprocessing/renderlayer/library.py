@@ -103,6 +103,66 @@ class LoadedModel:
         """
         return cast(GenerateRequest, render_chat(_read(ChatCompletionRequest, request), self.served))
 
+    def continue_chat(
+        self,
+        request: Mapping[str, Any],
+        prompt_token_ids: Sequence[int],
+        output_ids: Sequence[int],
+        new_messages: Sequence[Mapping[str, Any]],
+        *,
+        require: bool = False,
+        history: str = "template",
+    ) -> GenerateRequest:
+        """Render the next turn on the tokens of the last one (docs/continue.md).
+
+        Args:
+            request: the last turn's chat request, and behind its messages the sampled one.
+            prompt_token_ids: what it was rendered to.
+            output_ids: what was sampled, its stop token included.
+            new_messages: what follows.
+            require: a prompt that cannot be extended is an error (`Conflict`), not rendered anew.
+            history: "keep" extends also where the template drops reasoning that is in the ids.
+
+        Example:
+            >>> sampled = model.tokenize("Hello there<|im_end|>")
+            >>> said = {"messages": [*request["messages"], {"role": "assistant", "content": "Hello there"}]}
+            >>> again = {"role": "user", "content": "Again"}
+            >>> rendered = model.render_chat(request)
+            >>> continued = model.continue_chat(said, rendered["token_ids"], sampled, [again])
+            >>> continued["token_ids"][: len(rendered["token_ids"]) + len(sampled)] == rendered["token_ids"] + sampled
+            True
+        """
+        messages = list(request["messages"])
+        given = {
+            "prompt_token_ids": list(prompt_token_ids),
+            "output_token_ids": list(output_ids),
+            "messages": len(messages),
+            "require": require,
+            "history": history,
+        }
+        return self.render_chat({**request, "messages": [*messages, *new_messages], "continue_from": given})
+
+    def spans(self, request: Mapping[str, Any]) -> list[tuple[int, int, int, str]]:
+        """Runs of a prompt's tokens: start, end, index of their message, and what of it they are (docs/wire.md 2.11).
+
+        Example:
+            >>> [(message, part) for _, _, message, part in model.spans(request)]
+            [(0, 'content')]
+        """
+        rendered: Any = self.render_chat({**request, "return_token_spans": True})
+        return [tuple(run) for run in rendered["token_spans"]]
+
+    def mask(self, request: Mapping[str, Any]) -> list[int]:
+        """A 0 or 1 for each token of a prompt: 1 for what a model would have sampled (docs/wire.md 2.11).
+
+        Example:
+            >>> sum(model.mask(request))
+            0
+        """
+        rendered: Any = self.render_chat({**request, "return_token_spans": True})
+        mask: list[int] = rendered["assistant_mask"]
+        return mask
+
     def render_completion(self, request: Request) -> list[GenerateRequest]:
         """Turn a completion request into what an engine generates from, one object a prompt, in order.
 
