@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import PIL
@@ -29,6 +32,7 @@ from tests.multimodal.processed import (
     together,
 )
 
+ROOT = Path(__file__).parents[2]
 PICTURES = dict(pictures())
 RECORDED: dict[str, Any] = json.loads(DIGESTS.read_text(encoding="utf-8"))
 
@@ -189,3 +193,25 @@ def test_every_family_takes_no_more_than_its_architecture() -> None:
         }
         family = build(Facts(config, {}, {}, {}, {}, Words()))
         assert family is not None and set(family.modalities) <= set(TAKEN[architecture])
+
+
+def test_a_family_costs_nothing_to_others() -> None:
+    """Knowing all of them imports none; opening one imports what it is made of, and no array or imaging library."""
+    code = """
+import json, sys
+from renderlayer.multimodal.families import FAMILIES, build
+from renderlayer.multimodal.families.base import Facts
+from tests.multimodal.processed import Words
+
+def loaded():
+    return [name.rpartition(".")[2] for name in sys.modules if name.startswith("renderlayer.multimodal.families.")]
+
+shared = loaded()
+build(Facts({"architectures": ["Qwen3VLForConditionalGeneration"]}, {}, {}, {}, {}, Words()))
+print(json.dumps([shared, loaded(), [name for name in ("av", "numpy", "torch") if name in sys.modules]]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    shared, loaded, libraries = json.loads(done.stdout)
+    assert set(shared) == {"architectures", "base"}
+    assert set(loaded) - set(shared) == {"qwen_video", "qwen_vl", "defaults", "sizes"}
+    assert not libraries

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.sizes import processable, square, target
 from renderlayer.multimodal.tensor import Tensor
-from renderlayer.multimodal.video.clip import Clip
+
+if TYPE_CHECKING:
+    from renderlayer.multimodal.video.clip import Clip
 
 
 def frame_stack(clip: Clip, chosen: Mapping[str, Any]) -> Tensor:

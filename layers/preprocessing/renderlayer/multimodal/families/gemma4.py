@@ -14,10 +14,10 @@ from renderlayer.multimodal.families.gemma_audio import gemma4_fields, gemma4_to
 from renderlayer.multimodal.families.sizes import Size
 from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
-from renderlayer.multimodal.video.clip import Clip
 
 if TYPE_CHECKING:
     from renderlayer.multimodal.audio.sound import Samples, Sound
+    from renderlayer.multimodal.video.clip import Clip
 
 _DEFAULTS = {**COMMON, "do_normalize": False, "patch_size": 16, "max_soft_tokens": 280, "pooling_kernel_size": 3}
 _BUDGETS = (70, 140, 280, 560, 1120)

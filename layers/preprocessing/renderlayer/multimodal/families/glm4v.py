@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Facts, Options
 from renderlayer.multimodal.families.qwen_video import Qwen2VL
 from renderlayer.multimodal.families.sizes import Size, pixel_range, raised, snapped
 from renderlayer.multimodal.video import sampling
-from renderlayer.multimodal.video.clip import Clip
 from renderlayer.multimodal.video.sampling import Source
+
+if TYPE_CHECKING:
+    from renderlayer.multimodal.video.clip import Clip
 
 _SIZE = {"shortest_edge": 112 * 112, "longest_edge": 28 * 28 * 15000}
 _VIDEO_SIZE = {"shortest_edge": 112 * 112, "longest_edge": 28 * 28 * 2 * 30000}

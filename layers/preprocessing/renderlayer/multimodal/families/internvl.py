@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
@@ -12,7 +12,9 @@ from renderlayer.multimodal.families.frames import frame_stack
 from renderlayer.multimodal.families.sizes import Size, check_tiles, square
 from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, int64
-from renderlayer.multimodal.video.clip import Clip
+
+if TYPE_CHECKING:
+    from renderlayer.multimodal.video.clip import Clip
 
 _DEFAULTS = {
     **COMMON,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
@@ -13,7 +13,9 @@ from renderlayer.multimodal.families.internvl import nearest
 from renderlayer.multimodal.families.sizes import Size, check_tiles, tile_grids
 from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
-from renderlayer.multimodal.video.clip import Clip
+
+if TYPE_CHECKING:
+    from renderlayer.multimodal.video.clip import Clip
 
 # The text model's type → what stands for a frame; other models take no videos.
 _VIDEO_TOKENS = {

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.multimodal.families.base import Facts, Plain, Plan, options
 from renderlayer.multimodal.families.frames import frame_stack
 from renderlayer.multimodal.tensor import Field
-from renderlayer.multimodal.video.clip import Clip
+
+if TYPE_CHECKING:
+    from renderlayer.multimodal.video.clip import Clip
 
 _DEFAULTS = {"size": {"shortest_edge": 224}, "do_center_crop": True, "crop_size": {"height": 224, "width": 224}}
 

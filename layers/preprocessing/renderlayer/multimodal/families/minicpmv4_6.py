@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON, HALF
 from renderlayer.multimodal.families.sizes import Size, check_tiles, processable
 from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor
-from renderlayer.multimodal.video.clip import Clip
+
+if TYPE_CHECKING:
+    from renderlayer.multimodal.video.clip import Clip
 
 _DEFAULTS = {
     **COMMON,

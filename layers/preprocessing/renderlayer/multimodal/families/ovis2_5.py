@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.multimodal.families.base import Facts, Options, Plain, Plan, options
 from renderlayer.multimodal.families.defaults import COMMON
 from renderlayer.multimodal.families.sizes import STEEPEST, Size, processable
 from renderlayer.multimodal.image.picture import Picture
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, int64
-from renderlayer.multimodal.video.clip import Clip
+
+if TYPE_CHECKING:
+    from renderlayer.multimodal.video.clip import Clip
 
 _LEAST, _MOST = 448 * 448, 1792 * 1792  # pixels
 _FIRST_MARK, _MARKS = 151672, 4  # ids of the text vocabulary that have a place at the visual vocabulary's end

@@ -11,10 +11,10 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import SPECTROGRAM_GAP, Facts, Options, Plan
 from renderlayer.multimodal.families.qwen_video import Qwen2VL
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, bfloat16, int32, int64
-from renderlayer.multimodal.video.clip import Clip
 
 if TYPE_CHECKING:
     from renderlayer.multimodal.audio.sound import Sound
+    from renderlayer.multimodal.video.clip import Clip
 
 _HOP, _WINDOW, _SHORTEST = 160, 400, 480_000  # samples: from frame to frame, of a frame, of the padded sound
 _UNUSED = ("size", "min_pixels", "max_pixels", "fps")

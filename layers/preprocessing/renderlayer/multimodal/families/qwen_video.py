@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Facts, Options, Plan, options
@@ -11,8 +11,10 @@ from renderlayer.multimodal.families.qwen_vl import QwenVL
 from renderlayer.multimodal.families.sizes import Size, pixel_range, raised, snapped
 from renderlayer.multimodal.tensor import Field, Fields, bfloat16, int64
 from renderlayer.multimodal.video import sampling
-from renderlayer.multimodal.video.clip import Clip
 from renderlayer.multimodal.video.sampling import Source
+
+if TYPE_CHECKING:
+    from renderlayer.multimodal.video.clip import Clip
 
 _SIZE = {"shortest_edge": 128 * 28 * 28, "longest_edge": 28 * 28 * 768}
 
