@@ -46,6 +46,12 @@ def test_chat_stream(chat: Any) -> None:
     assert "Paris" in "".join(part or "" for part in parts)
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_complete(chat: Any, stream: bool) -> None:
+    answer = list(chat.stream_complete(QUESTION))[-1] if stream else chat.complete(QUESTION)
+    assert "Paris" in str(answer)
+
+
 def test_structured_prediction(chat: Any) -> None:
     assert chat.structured_predict(City, PromptTemplate(CITY_QUESTION)).name
     assert chat.as_structured_llm(City).complete(CITY_QUESTION).raw.name

@@ -6,16 +6,20 @@ shared out. `/metrics` of any worker tells the sums.
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import multiprocessing
 import os
+import shutil
 import signal
 import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvicorn.config import STARTUP_FAILURE
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 
 HEALTH_SECONDS = 60
 """Seconds in which a worker must show that it lives; a first import on a busy machine takes some."""
+
+_METRICS, _LOCK = "renderlayer-metrics-", "lock"
 
 logger = logging.getLogger(__name__)
 
@@ -55,12 +61,24 @@ def run_workers(config: ServerConfig, sockets: list[socket.socket], doing: str) 
     Raises:
         ConfigurationError: a worker did not start.
     """
-    with tempfile.TemporaryDirectory(prefix="renderlayer-metrics-") as folder:
+    with metrics_folder() as folder:
         os.environ[METRICS_FOLDER] = folder
         workers = Workers(config, sockets, doing)
         workers.run()
     if workers.failed:
         raise ConfigurationError("a worker did not start; the log above says why")
+
+
+@contextmanager
+def metrics_folder() -> Iterator[str]:
+    """A folder for the workers' metrics; those of servers that were killed, whose lock nobody holds, are removed."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_METRICS}*/{_LOCK}"):
+        with suppress(OSError), left.open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left.parent, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_METRICS) as folder, Path(folder, _LOCK).open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
 
 
 def in_worker(make: Callable[[], ASGIApp]) -> ASGIApp:
