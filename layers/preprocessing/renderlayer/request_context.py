@@ -1,4 +1,5 @@
-"""What holds for one request in whatever code it runs: its end, its remarks, what waits for its answer.
+"""What holds for one request in whatever code it runs: its end, its remarks, its trace, what waits for its
+answer.
 
 Each is a context variable, so that what lies between need not hand it on.
 """
@@ -22,6 +23,7 @@ _end: ContextVar[float | None] = ContextVar("end", default=None)
 _advice: ContextVar[str] = ContextVar("advice", default="")
 _remarks: ContextVar[list[str] | None] = ContextVar("remarks", default=None)
 _answered: ContextVar[ExitStack | None] = ContextVar("answered", default=None)
+_trace: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("trace", default=())
 _payload_bytes = ContextVar("payload_bytes", default=False)
 
 
@@ -108,6 +110,21 @@ def until_answered() -> Iterator[None]:
 def answered() -> ExitStack | None:
     """Takes what is to be done once the request is answered; None: nobody waits for that."""
     return _answered.get()
+
+
+@contextmanager
+def traced(headers: tuple[tuple[str, str], ...]) -> Iterator[None]:
+    """Calls to others inside carry these headers, by which a trace goes on (https://www.w3.org/TR/trace-context/)."""
+    token = _trace.set(headers)
+    try:
+        yield
+    finally:
+        _trace.reset(token)
+
+
+def trace_headers() -> tuple[tuple[str, str], ...]:
+    """Headers of the request's trace, none where it is not traced."""
+    return _trace.get()
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
 from renderlayer.http.middleware.auth import EchoRequestId, Keys, RequireKey
 from renderlayer.http.request import route_path
 from renderlayer.http.response import FORESEEN, Response, answer_to, error_response
-from renderlayer.request_context import until_answered
+from renderlayer.http.tracing import trace_of
+from renderlayer.request_context import traced, until_answered
 from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Application:
         if endpoint is None:
             await self.api(scope, receive, send)
             return
-        with until_answered():
+        with until_answered(), traced(trace_of(scope)):
             try:
                 response = await endpoint(scope, receive)
             except FORESEEN as error:

@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import httpcore2
 
+from renderlayer.request_context import trace_headers
+
 ANSWER_SECONDS = 600.0
 """Longest time in which an engine may say nothing."""
 CONNECT_SECONDS = 5.0
@@ -113,6 +115,7 @@ class Connections:
         if key:
             headers = [pair for pair in headers if pair[0] != "Authorization"]
             headers.append(("Authorization", b"Bearer " + key.encode()))
+        headers += [(name, value.encode()) for name, value in trace_headers()]
         extensions: dict[str, Any] = {"timeout": _TIMEOUTS} if trace is None else {"timeout": _TIMEOUTS, "trace": trace}
         request = httpcore2.Request(
             method,

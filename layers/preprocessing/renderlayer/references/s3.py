@@ -12,6 +12,7 @@ from typing import Any
 from renderlayer.errors import BadGateway, Unavailable
 from renderlayer.references.address import Address
 from renderlayer.references.store import Conflict, Gone, Stored
+from renderlayer.request_context import trace_headers
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +123,14 @@ def make_client(arguments: dict[str, Any]) -> Any:
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
     )
-    return Session().client("s3", **{"config": config, **arguments})
+    client = Session().client("s3", **{"config": config, **arguments})
+    client.meta.events.register("before-call.s3", _traced)
+    return client
+
+
+def _traced(params: dict[str, Any], **_: Any) -> None:
+    """Let a call carry the trace of the request that causes it."""
+    params["headers"].update(trace_headers())
 
 
 def named(address: Address) -> dict[str, str]:
