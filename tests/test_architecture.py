@@ -20,6 +20,7 @@ ROOMS = (
     "memory",
     "confined",
     "confined_worker",
+    "storage",
     "wire",
     "bundle",
     "parsers",

@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from infra.local.batch_cloud import Cloud, made, running_cloud
-from renderlayer.batch.storage.store import Bucket
+from renderlayer.storage.bucket import Bucket
 from tests.local.test_serve import running
 
 GATEWAY = [sys.executable, "-m", "infra.local", "serve"]

@@ -17,7 +17,7 @@ from renderlayer.batch.steps.split import Splitter
 from renderlayer.batch.steps.work import Worker
 from renderlayer.batch.storage import keys, status
 from renderlayer.batch.storage.queue import Queue
-from renderlayer.batch.storage.store import Bucket
+from renderlayer.storage.bucket import Bucket
 
 ECHO, ENGINE = "/echo", "/engine"
 FOUR_LINES = Limits(1 << 20, 4)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from renderlayer.batch.steps.assembly import LEAST, Segment, assemble, pieces
-from renderlayer.batch.storage.store import Bucket
+from renderlayer.storage.bucket import Bucket
 from tests.batch.steps import forever
 
 

@@ -15,8 +15,8 @@ from infra.local.batch_cloud import Cloud, made
 from infra.local.batch_pump import EventSource, Pump
 from renderlayer.batch.steps.sharder import Limits
 from renderlayer.batch.storage import keys, status
-from renderlayer.batch.storage.store import Bucket
 from renderlayer.http.batch_endpoints import endpoints
+from renderlayer.storage.bucket import Bucket
 from tests.batch.files import mixed
 from tests.batch.gateways import HANDLERS
 from tests.batch.steps import Steps

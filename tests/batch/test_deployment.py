@@ -14,9 +14,9 @@ from infra.local.template import TEMPLATE, _Loader, read
 from renderlayer.batch import setup
 from renderlayer.batch.consumer import Consumer
 from renderlayer.batch.storage import keys
-from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import Unavailable
 from renderlayer.http.complete import PATHS
+from renderlayer.storage.bucket import Bucket
 from tests.batch.steps import ENGINE, Steps, lines
 from tests.deployment.rules.test_metric_filters import matches, patterns
 

@@ -14,8 +14,8 @@ from renderlayer.batch.api.files import Files, stored_name
 from renderlayer.batch.consumer import Consumer
 from renderlayer.batch.storage import keys, status
 from renderlayer.batch.storage.queue import Retries
-from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import Unavailable
+from renderlayer.storage.bucket import Bucket
 from tests.batch.steps import Steps, forever, lines
 
 Json = dict[str, Any]

@@ -17,8 +17,8 @@ from renderlayer.batch.api.files import Files
 from renderlayer.batch.api.uploads import Uploads
 from renderlayer.batch.steps.assembly import LEAST
 from renderlayer.batch.storage import keys
-from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import BadRequest, InvalidRequest, NotFound, Unavailable
+from renderlayer.storage.bucket import Bucket
 from tests.batch.conftest import Deployed
 from tests.batch.test_client import create, request
 

@@ -27,8 +27,8 @@ from renderlayer.batch.steps.split import Splitter, deadline
 from renderlayer.batch.steps.work import Worker
 from renderlayer.batch.storage import keys
 from renderlayer.batch.storage.queue import Queue
-from renderlayer.batch.storage.store import Bucket, Source
 from renderlayer.settings import Settings
+from renderlayer.storage.bucket import Bucket, Source
 from tests.runtime import ROOT
 
 URL = "/v1/chat/completions/render"

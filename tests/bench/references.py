@@ -26,7 +26,7 @@ from renderlayer.bundle.pack import pack
 from renderlayer.references.address import Place
 from renderlayer.references.fetch import base64_size
 from renderlayer.references.middleware import PATH
-from renderlayer.references.s3 import S3Store
+from renderlayer.storage.s3 import S3Store
 from tests.bench.measure import require
 from tests.events import http_api
 from tests.multimodal.images import data_url, encoded, picture

@@ -16,9 +16,9 @@ from renderlayer.http.aws.lambda_handler import LambdaHandler
 from renderlayer.http.complete import complete_endpoints
 from renderlayer.http.tracing import LAMBDA, trace_of
 from renderlayer.pipeline.engine import Engine
-from renderlayer.references.s3 import make_client
 from renderlayer.request_context import traced
 from renderlayer.served_model import ServedModel
+from renderlayer.storage.s3 import make_client
 from tests.derender.engine import choice, encoded, response
 from tests.events import SOURCES, FakeContext
 from tests.pipeline.loop import wait
@@ -88,7 +88,7 @@ def test_what_is_no_trace_goes_nowhere(parent: str, monkeypatch: pytest.MonkeyPa
 
 def test_calls_to_the_object_store_carry_it(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Any] = []
-    client = make_client({"region_name": "eu-central-1", "aws_access_key_id": "a", "aws_secret_access_key": "b"})
+    client = make_client(region_name="eu-central-1", aws_access_key_id="a", aws_secret_access_key="b")
 
     def answer(request: Any, **_: Any) -> Any:
         from botocore.awsrequest import AWSResponse

@@ -11,9 +11,9 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from renderlayer.references.address import Place
-from renderlayer.references.s3 import S3Store
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
+from renderlayer.storage.s3 import S3Store
 from tests.models import open_server
 from tests.references.faults import FaultyStore
 from tests.references.vision import make_vision_folder

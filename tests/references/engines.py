@@ -21,8 +21,8 @@ from renderlayer.references.address import Address, Place
 from renderlayer.references.content_store import Content, ContentStore
 from renderlayer.references.middleware import PATH
 from renderlayer.references.payload_metadata import PayloadMetadata
-from renderlayer.references.store import ObjectStore
 from renderlayer.settings import Settings
+from renderlayer.storage.objects import ObjectStore
 
 MODEL = "a-model"
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from renderlayer.errors import PayloadTooLarge
 from renderlayer.references.address import Address, Place
 from renderlayer.references.cache import Cache, Lease
-from renderlayer.references.s3 import S3Store
+from renderlayer.storage.s3 import S3Store
 from tests.references.engines import ask, engine, request, stored
 
 PLACE = Place("bucket", "references")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from renderlayer.references.address import Address, Place
-from renderlayer.references.s3 import S3Store
+from renderlayer.storage.s3 import S3Store
 from tests.references.engines import ask, base64_of, engine, request, stored
 
 

@@ -15,7 +15,7 @@ from renderlayer.errors import BadRequest, Unavailable
 from renderlayer.references.address import Address, Place
 from renderlayer.references.content_store import Content, ContentStore
 from renderlayer.references.payload_metadata import PayloadMetadata, integrity_error
-from renderlayer.references.s3 import S3Store
+from renderlayer.storage.s3 import S3Store
 from tests.references.faults import FaultyStore
 
 DATA = os.urandom(3000)

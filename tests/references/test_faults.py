@@ -10,7 +10,7 @@ import pytest
 
 from renderlayer.references.address import Address, Place
 from renderlayer.references.payload_metadata import PayloadMetadata
-from renderlayer.references.s3 import PIECE, S3Store
+from renderlayer.storage.s3 import PIECE, S3Store
 from tests.references.engines import MODEL, ask, base64_of, engine, request, slots_of, spoil, stored
 from tests.references.faults import FaultyStore
 

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import REGISTRY, generate_latest
 
 from renderlayer.references.address import Place
-from renderlayer.references.s3 import S3Store
+from renderlayer.storage.s3 import S3Store
 from tests.references.engines import ask, engine, request, stored
 
 

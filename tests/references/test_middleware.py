@@ -13,8 +13,8 @@ from renderlayer.errors import ConfigurationError
 from renderlayer.references import ResolveReferences
 from renderlayer.references.address import Place
 from renderlayer.references.middleware import PATH
-from renderlayer.references.s3 import PIECE, S3Store
 from renderlayer.settings import Settings
+from renderlayer.storage.s3 import PIECE, S3Store
 from tests.references.engines import ask, base64_of, engine, request, slots_of, stored
 from tests.references.faults import FaultyStore
 

@@ -19,10 +19,10 @@ from renderlayer.multimodal import MediaItem, Slot
 from renderlayer.references.address import Address, Place
 from renderlayer.references.content_store import ContentStore
 from renderlayer.references.payload_metadata import PayloadMetadata
-from renderlayer.references.s3 import S3Store
 from renderlayer.references.writing import referring
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
+from renderlayer.storage.s3 import S3Store
 from tests.events import http_api
 from tests.multimodal.images import data_url, encoded, picture
 from tests.references.faults import FaultyStore

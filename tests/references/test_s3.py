@@ -15,8 +15,8 @@ import pytest
 
 from renderlayer.errors import Unavailable
 from renderlayer.references.address import Address, Place
-from renderlayer.references.s3 import PIECE, S3Store
-from renderlayer.references.store import Gone
+from renderlayer.storage.objects import Gone
+from renderlayer.storage.s3 import PIECE, S3Store
 from tests.references.faults import FaultyStore
 
 DATA = os.urandom(1000)
@@ -81,7 +81,7 @@ def test_renewing(store: S3Store, address: Address, s3: Any) -> None:
 
 
 def every_call(store: S3Store, address: Address) -> Iterator[Any]:
-    from renderlayer.references.store import Stored
+    from renderlayer.storage.objects import Stored
 
     stored = Stored(1, '"e"', 0.0, None, {})
     yield lambda: store.describe(address)
@@ -126,7 +126,7 @@ def test_an_answer_that_breaks_off(faulty: FaultyStore, faulty_store: S3Store, a
 WRITER = """
 import hashlib, sys
 from renderlayer.references.address import Address
-from renderlayer.references.s3 import S3Store
+from renderlayer.storage.s3 import S3Store
 data = bytes(8 << 20)
 S3Store().put(Address.parse(sys.argv[1]), data, hashlib.sha256(data).digest(), {})
 """

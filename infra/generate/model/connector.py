@@ -25,10 +25,10 @@ from renderlayer.errors import BadRequest, ConfigurationError, FailedDependency
 from renderlayer.references.address import Address, Place, place_of
 from renderlayer.references.content_store import Content, ContentStore
 from renderlayer.references.fetch import Flawed, as_bytes, describe
-from renderlayer.references.s3 import S3Store
-from renderlayer.references.store import Gone, ObjectStore
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
+from renderlayer.storage.objects import Gone, ObjectStore
+from renderlayer.storage.s3 import S3Store
 
 NAME = "ObjectStoreConnector"
 MODALITY = "image"

@@ -12,9 +12,9 @@ from renderlayer.batch.steps.sharder import Limits
 from renderlayer.batch.steps.split import Splitter
 from renderlayer.batch.steps.work import Worker
 from renderlayer.batch.storage.queue import Queue
-from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import ConfigurationError
 from renderlayer.settings import PREFIX, Settings
+from renderlayer.storage.bucket import Bucket
 
 
 @cache

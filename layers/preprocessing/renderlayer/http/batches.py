@@ -20,7 +20,6 @@ from starlette.responses import RedirectResponse, Response
 from renderlayer.batch.api.files import BATCH, OUTPUT, Files
 from renderlayer.batch.api.service import BatchService
 from renderlayer.batch.api.uploads import Uploads
-from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import InvalidRequest, NotImplementedHere
 from renderlayer.http.api import as_starlettes
 from renderlayer.http.application import Application
@@ -31,6 +30,7 @@ from renderlayer.http.response import error_response
 from renderlayer.http.routes import ROUTES
 from renderlayer.request_context import seconds_left
 from renderlayer.settings import PREFIX, Settings
+from renderlayer.storage.bucket import Bucket
 
 URLS = frozenset(PATHS) | {route.path for route in ROUTES}
 """What a batch may ask for."""

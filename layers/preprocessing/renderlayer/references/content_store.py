@@ -11,7 +11,7 @@ from renderlayer.errors import Unavailable
 from renderlayer.references.address import Address, Place
 from renderlayer.references.payload_metadata import PayloadMetadata, integrity_error
 from renderlayer.references.single_flight import SingleFlight
-from renderlayer.references.store import Gone, ObjectStore, Stored
+from renderlayer.storage.objects import Gone, ObjectStore, Stored
 
 Data = bytes | bytearray
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from renderlayer.errors import Unavailable
 from renderlayer.references.address import Address
 from renderlayer.references.payload_metadata import PayloadMetadata, integrity_error
-from renderlayer.references.store import Gone, ObjectStore, Stored
+from renderlayer.storage.objects import Gone, ObjectStore, Stored
 
 Pieces = list[bytes]
 

@@ -17,10 +17,10 @@ from typing import Any
 from renderlayer.errors import PayloadTooLarge, RenderLayerError
 from renderlayer.references.address import allowed_places
 from renderlayer.references.resolve import Resolver
-from renderlayer.references.s3 import S3Store
 from renderlayer.references.scan import mentioned
-from renderlayer.references.store import ObjectStore
 from renderlayer.settings import Settings
+from renderlayer.storage.objects import ObjectStore
+from renderlayer.storage.s3 import S3Store
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

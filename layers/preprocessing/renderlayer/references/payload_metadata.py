@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from renderlayer.references.store import Stored
+from renderlayer.storage.objects import Stored
 
 
 @dataclass(frozen=True)

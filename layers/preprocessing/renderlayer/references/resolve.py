@@ -18,7 +18,7 @@ from renderlayer.references.fetch import Flawed, Pieces, as_base64, as_bytes, ba
 from renderlayer.references.metrics import metrics
 from renderlayer.references.scan import REQUEST, Found, references
 from renderlayer.references.single_flight import SingleFlight
-from renderlayer.references.store import Gone, ObjectStore, Stored
+from renderlayer.storage.objects import Gone, ObjectStore, Stored
 
 Value = TypeVar("Value")
 

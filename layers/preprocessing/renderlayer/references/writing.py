@@ -12,8 +12,8 @@ from renderlayer.errors import BadRequest
 from renderlayer.multimodal.wire.payload import Slot, Writer, in_place
 from renderlayer.references.address import Address, Place, place_of
 from renderlayer.references.content_store import Content, ContentStore
-from renderlayer.references.s3 import S3Store
 from renderlayer.settings import Settings
+from renderlayer.storage.s3 import S3Store
 
 
 def payload_writer(payload: str, settings: Settings, model: Model, items: int) -> Writer:

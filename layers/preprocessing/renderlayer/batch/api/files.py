@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from renderlayer.batch.storage import keys
-from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import NotFound
-from renderlayer.references.store import Stored
+from renderlayer.storage.bucket import Bucket
+from renderlayer.storage.objects import Stored
 
 BATCH, OUTPUT = "batch", "batch_output"
 LONGEST_NAME = 1_000

@@ -10,8 +10,8 @@ from typing import Any
 
 from renderlayer.batch.api.service import BatchService
 from renderlayer.batch.storage import keys
-from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import ConfigurationError, NotFound, RenderLayerError
+from renderlayer.storage.bucket import Bucket
 
 MOST = 20
 """Batches that are shown of a bucket."""

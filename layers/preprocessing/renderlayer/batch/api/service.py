@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from renderlayer.batch.storage import keys, status
-from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import BadRequest, InvalidRequest, NotFound
+from renderlayer.storage.bucket import Bucket
 
 _ID = re.compile(r"batch_[0-9a-f]{32}")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")

@@ -16,9 +16,9 @@ import orjson
 from renderlayer.batch.api.files import BATCH, Files, stored_name
 from renderlayer.batch.steps.assembly import Pace, Segment, assemble
 from renderlayer.batch.storage import keys
-from renderlayer.batch.storage.store import Bucket, Source
 from renderlayer.errors import BadRequest, InvalidRequest, NotFound, Unavailable
-from renderlayer.references.store import Gone
+from renderlayer.storage.bucket import Bucket, Source
+from renderlayer.storage.objects import Gone
 
 SECONDS = 3600
 """How long an upload takes parts, as in OpenAI's API."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from renderlayer.batch.storage.store import Bucket, Source
+from renderlayer.storage.bucket import Bucket, Source
 
 LEAST = 5 << 20
 """Bytes of a piece of an upload, but for the last."""

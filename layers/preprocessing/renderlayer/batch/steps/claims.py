@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from renderlayer.batch.steps.sharder import Limits, ShardRange
-from renderlayer.batch.storage.store import Source
+from renderlayer.storage.bucket import Source
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from renderlayer.batch.storage import keys, status
-from renderlayer.batch.storage.store import Bucket
+from renderlayer.storage.bucket import Bucket
 
 INVALID_FILE, SERVER_ERROR = "invalid_file", "server_error"
 INPUT_GONE = "The input file was replaced or removed while it was read."

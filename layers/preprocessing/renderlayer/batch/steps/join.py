@@ -14,9 +14,9 @@ from renderlayer.batch.steps.failure import SERVER_ERROR, fail
 from renderlayer.batch.steps.parts import PartFacts
 from renderlayer.batch.steps.work import CANCELLED, EXPIRED
 from renderlayer.batch.storage import keys, status
-from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import Unavailable
-from renderlayer.references.store import Gone
+from renderlayer.storage.bucket import Bucket
+from renderlayer.storage.objects import Gone
 
 AT_A_TIME = 16
 RESERVE = 120

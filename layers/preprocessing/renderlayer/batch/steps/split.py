@@ -15,8 +15,8 @@ from renderlayer.batch.steps.fingerprints import STRIPES, FingerprintSet
 from renderlayer.batch.steps.sharder import Limits, Sharder, ShardRange
 from renderlayer.batch.storage import keys, status
 from renderlayer.batch.storage.queue import AT_A_TIME, Queue
-from renderlayer.batch.storage.store import Bucket
-from renderlayer.references.store import Gone
+from renderlayer.storage.bucket import Bucket
+from renderlayer.storage.objects import Gone
 
 PIECE = 8 << 20
 """Bytes of the file that are read at a time."""

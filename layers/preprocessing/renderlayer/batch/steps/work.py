@@ -15,8 +15,8 @@ from renderlayer.batch.steps.parts import noted, part_of, remembered
 from renderlayer.batch.steps.running import Endpoint, Run
 from renderlayer.batch.storage import keys
 from renderlayer.batch.storage.queue import LONGEST_DELAY, Queue
-from renderlayer.batch.storage.store import Bucket
-from renderlayer.references.store import Gone
+from renderlayer.storage.bucket import Bucket
+from renderlayer.storage.objects import Gone
 
 RESERVE = 120
 """Seconds before the function's end after which no line is begun; of a short time a quarter."""

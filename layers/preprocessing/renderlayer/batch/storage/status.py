@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 
 from renderlayer.batch.storage import keys
-from renderlayer.batch.storage.store import Bucket
 from renderlayer.errors import Unavailable
+from renderlayer.storage.bucket import Bucket
 
 Json = dict[str, Any]
 

@@ -9,8 +9,10 @@ from urllib.parse import unquote, urlsplit
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.fetch.budget import Budget, Deadline, unfetchable
 from renderlayer.settings import Settings
+from renderlayer.storage.s3 import error_code, make_client
 
 _CHUNK = 1 << 20
+ATTEMPTS = 2
 
 
 def fetch(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> bytes:
@@ -33,7 +35,7 @@ def fetch(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> b
         budget.check_item(int(answer["ContentLength"]))
         return _read(answer["Body"], deadline, budget)
     except ClientError as error:
-        raise unfetchable(str(error.response.get("Error", {}).get("Code", "error"))) from error
+        raise unfetchable(error_code(error) or "error") from error
     except TimeoutError as error:
         raise unfetchable("timed out") from error
     except BotoCoreError as error:
@@ -43,10 +45,7 @@ def fetch(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> b
 @lru_cache(maxsize=1)
 def client() -> Any:
     """The S3 client, made once and only where s3 URLs are used."""
-    import boto3
-    from botocore.config import Config
-
-    return boto3.client("s3", config=Config(connect_timeout=2, read_timeout=5, retries={"total_max_attempts": 2}))
+    return make_client(attempts=ATTEMPTS, verifies=True)
 
 
 def _read(body: Any, deadline: Deadline, budget: Budget) -> bytes:

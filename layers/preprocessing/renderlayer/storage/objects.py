@@ -1,4 +1,4 @@
-"""The seam to object storage: what references need of a store, and what it says of an object."""
+"""The seam to object storage: what its users need of a store, and what it says of an object."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from renderlayer.references.address import Address
+
+class Location(Protocol):
+    """Where an object is."""
+
+    @property
+    def bucket(self) -> str: ...
+
+    @property
+    def key(self) -> str: ...
 
 
 class Gone(Exception):
@@ -37,18 +45,18 @@ class Stored:
 
 
 class ObjectStore(Protocol):
-    """Objects under addresses. Every call is blocking and safe from several threads.
+    """Objects in buckets. Every call is blocking and safe from several threads.
 
     Raises (all calls):
         Unavailable: the store is down, slow, or refuses this process.
     """
 
-    def describe(self, address: Address) -> Stored | None:
+    def describe(self, location: Location) -> Stored | None:
         """What is known of an object; None when there is none."""
 
     def put(
         self,
-        address: Address,
+        location: Location,
         data: bytes | bytearray,
         sha256: bytes,
         metadata: Mapping[str, str],
@@ -64,10 +72,10 @@ class ObjectStore(Protocol):
             False when there is another version by now, which is left as it is.
         """
 
-    def renew(self, address: Address, stored: Stored) -> bool:
+    def renew(self, location: Location, stored: Stored) -> bool:
         """Make the object as young as if it had been written now; False when it is gone or another."""
 
-    def read(self, address: Address, stored: Stored) -> Iterator[bytes]:
+    def read(self, location: Location, stored: Stored) -> Iterator[bytes]:
         """The content of that version, in pieces.
 
         Raises:

@@ -1,21 +1,25 @@
-"""The bucket of batches: what `S3Store` cannot, over the same client."""
+"""One bucket by key: what `S3Store` cannot, over the same client (listings, versions, multipart uploads)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from renderlayer.errors import BadGateway, Unavailable
-from renderlayer.references.address import Address
-from renderlayer.references.s3 import CONNECT_SECONDS, S3Store, named, translated
-from renderlayer.references.store import Conflict, Gone, Stored
+from renderlayer.storage.objects import Conflict, Gone, Stored
+from renderlayer.storage.s3 import S3Store, named, translated
 
 READ_SECONDS = 120
 """A copy of gigabytes inside of S3 answers when it is done."""
 ATTEMPTS = 4
 TRIES = 3
 """Readings of a body that breaks off, which the client does not repeat itself."""
+
+
+class _At(NamedTuple):
+    bucket: str
+    key: str
 
 
 @dataclass(frozen=True)
@@ -44,17 +48,7 @@ class Bucket(S3Store):
     """
 
     def __init__(self, name: str, **client: Any) -> None:
-        from botocore.config import Config
-
-        config = Config(
-            connect_timeout=CONNECT_SECONDS,
-            read_timeout=READ_SECONDS,
-            max_pool_connections=32,
-            retries={"total_max_attempts": ATTEMPTS, "mode": "standard"},
-            request_checksum_calculation="when_required",
-            response_checksum_validation="when_required",
-        )
-        super().__init__(**{"config": config, **client})
+        super().__init__(**{"read_seconds": READ_SECONDS, "attempts": ATTEMPTS, **client})
         self.name = name
 
     def head(self, key: str) -> Stored | None:
@@ -62,10 +56,10 @@ class Bucket(S3Store):
 
     def source(self, key: str) -> tuple[Source, Stored] | None:
         """The newest version of an object, and what is known of it."""
-        address = self._at(key)
+        location = self._at(key)
         try:
-            with translated(address):
-                answer = self._client.head_object(**named(address))
+            with translated(location):
+                answer = self._client.head_object(**named(location))
         except Gone:
             return None
         version = answer.get("VersionId")
@@ -111,9 +105,9 @@ class Bucket(S3Store):
         return self._put(key, data, metadata, {"IfNoneMatch": "*"})
 
     def delete(self, key: str) -> None:
-        address = self._at(key)
-        with translated(address):
-            self._client.delete_object(**named(address))
+        location = self._at(key)
+        with translated(location):
+            self._client.delete_object(**named(location))
 
     def erase(self, key: str) -> None:
         """Delete an object with all of its versions, so that nothing of it is left."""
@@ -209,18 +203,18 @@ class Bucket(S3Store):
         except Gone:
             return
 
-    def _at(self, key: str) -> Address:
-        return Address(self.name, "", "", key)
+    def _at(self, key: str) -> _At:
+        return _At(self.name, key)
 
     def _get(self, key: str, **options: str) -> tuple[bytes, str]:
         from botocore.exceptions import BotoCoreError
 
-        address = self._at(key)
+        location = self._at(key)
         left = TRIES
         while True:
             left -= 1
-            with translated(address):
-                answer = self._client.get_object(**named(address), **options)
+            with translated(location):
+                answer = self._client.get_object(**named(location), **options)
                 try:
                     return answer["Body"].read(), answer["ETag"]
                 except BotoCoreError:
