@@ -322,6 +322,35 @@ def test_ultravox_is_exact(seconds: float, bands: int) -> None:
 
 
 @pytest.mark.parametrize("seconds", SECONDS[1:])
+@pytest.mark.parametrize("kind", ["Qwen3ASRFeatureExtractor", "WhisperFeatureExtractor"])
+def test_qwen3_asr_is_exact(seconds: float, kind: str) -> None:
+    pytest.importorskip("torch")
+    if (made := getattr(pytest.importorskip("transformers"), kind, None)) is None:
+        pytest.skip("a transformers without the extractor")
+    samples = tone(seconds)
+    options = {"padding": True, "truncation": False, "return_attention_mask": True, "return_tensors": "np"}
+    out = made(feature_size=128)(samples, sampling_rate=RATE, **options)
+    mask = out.attention_mask[0]
+    config = {"architectures": ["Qwen3ASRForConditionalGeneration"], "thinker_config": {"audio_token_id": 5}}
+    family = build(Facts(config, {}, {}, {"feature_extractor_type": kind}, {}, Words()))
+    assert family is not None and "last bits" in family.gaps["audio"]
+    plan = family.plan("audio", Sound(samples, RATE), {})
+    fields = plan.fields()
+    expected = np.ascontiguousarray(out.input_features[0][:, mask.astype(bool)])
+    assert fields["input_audio_features"].value == tensor("bfloat16", bfloat16(expected))
+    assert fields["feature_attention_mask"].value == tensor("int32", mask.astype(np.int32))
+    assert fields["audio_feature_lengths"].value == int64(int(mask.sum()))
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(0.3, 7), (1, 13), (3.1, 41), (65.3, 849)])
+def test_qwen3_asr_has_13_tokens_a_second(seconds: float, count: int) -> None:
+    config = {"architectures": ["Qwen3ASRForConditionalGeneration"], "thinker_config": {"audio_token_id": 5}}
+    family = build(Facts(config, {}, {}, {}, {}, Words()))
+    assert family is not None
+    assert family.plan("audio", Sound(tone(seconds), RATE), {}).replacement == [5] * count
+
+
+@pytest.mark.parametrize("seconds", SECONDS[1:])
 def test_qwen2_audio_is_exact(seconds: float) -> None:
     pytest.importorskip("torch")
     extractor = pytest.importorskip("transformers").WhisperFeatureExtractor(feature_size=128)

@@ -68,6 +68,8 @@ FAMILIES = {
     "Qwen2_5OmniForConditionalGeneration": ("qwen_omni", "Qwen25Omni"),
     "Qwen2_5OmniModel": ("qwen_omni", "Qwen25Omni"),
     "Qwen2_5_VLForConditionalGeneration": ("qwen_video", "Qwen25VL"),
+    "Qwen3ASRForConditionalGeneration": ("qwen3_asr", "Qwen3ASR"),
+    "Qwen3ASRRealtimeGeneration": ("qwen3_asr", "Qwen3ASR"),
     "Qwen3OmniMoeForConditionalGeneration": ("qwen_omni", "Qwen3Omni"),
     "Qwen3VLForConditionalGeneration": ("qwen_video", "Qwen3VL"),
     "Qwen3VLMoeForConditionalGeneration": ("qwen_video", "Qwen3VL"),
