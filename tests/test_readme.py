@@ -99,7 +99,7 @@ def test_flags_of_commands_exist(words: list[str], monkeypatch: pytest.MonkeyPat
     if words[0] == "python":
         words = [word for word in words if word != "[flags]"]
         module = import_module(f"infra.local.{words[3]}")
-        monkeypatch.setattr(module, "serve" if words[3] == "serve" else "run", run)
+        monkeypatch.setattr(module, words[3] if words[3] in ("serve", "invoke") else "run", run)
         monkeypatch.setattr("infra.local.__main__.exit_on_signals", lambda: None)
         assert local(words[3:]) == 0
     else:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from infra.local.batch import add_arguments as add_batch_arguments
+from infra.local.invoke import add_arguments as add_invoke_arguments
 from renderlayer.errors import ConfigurationError
 from renderlayer.flags import CommandParser, add_flags
 from renderlayer.http.server.address import port_number
@@ -30,11 +31,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo.add_argument("--once", action="store_true", help="stop after the answer")
     batch = commands.add_parser("batch", help="run a file of requests through the batch functions")
     add_batch_arguments(batch)
+    event = commands.add_parser("invoke", help="run one function on one event, such as those of tests/events")
+    add_invoke_arguments(event)
     given = parser.parse_args(arguments)
     exit_on_signals()
     try:
         if given.command == "serve":
             from infra.local.serve import serve as run
+        elif given.command == "invoke":
+            from infra.local.invoke import invoke as run
         elif given.command == "batch":
             from infra.local.batch import run
         else:

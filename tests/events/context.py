@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -17,3 +20,9 @@ class FakeContext:
 def carried(body: bytes | str) -> tuple[str, bool]:
     """A body as it travels in an event: text as it is, bytes as base64."""
     return (body, False) if isinstance(body, str) else (base64.b64encode(body).decode(), True)
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """A fresh copy of an event of this folder, such as "rest_api"."""
+    event: dict[str, Any] = json.loads((Path(__file__).parent / f"{name}.json").read_text())
+    return event
