@@ -21,19 +21,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", help="bundle, folder or Hub id (default: RENDERLAYER_MODEL)")
 
 
-def invoke(given: argparse.Namespace) -> None:
+def invoke(arguments: argparse.Namespace) -> None:
     """Print what the function answers; its settings come from the environment.
 
     Raises:
         ConfigurationError: there is no such function or event, or the function cannot work.
     """
     functions = read().functions
-    if given.function not in functions:
-        raise ConfigurationError(f"template.yaml has no function {given.function}: it has {', '.join(functions)}")
-    event = _event(given.event)
-    if given.model:
-        os.environ["RENDERLAYER_MODEL"] = given.model
-    function = functions[given.function]
+    if arguments.function not in functions:
+        raise ConfigurationError(f"template.yaml has no function {arguments.function}: it has {', '.join(functions)}")
+    event = _event(arguments.event)
+    if arguments.model:
+        os.environ["RENDERLAYER_MODEL"] = arguments.model
+    function = functions[arguments.function]
     handler = getattr(import_module(function.module), function.attribute)
     json.dump(handler(event, Context(function.name)), sys.stdout, indent=2)
     print()
