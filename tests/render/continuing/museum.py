@@ -19,9 +19,13 @@ MARKERS = re.compile(
     r"<[|｜][^<>\s{}'\"]+>|<(?:start|end)_of_\w+>|</?(?:s|bos|eos|assistant|user|system|sep|turn)>|<SPECIAL_\d+>|"
     r"<\w+\|>|<seed:\w+>|\[/?[A-Z_]{3,}\]|\[\|\w+\|\]|\[[eE]~\[|\][~!][!b]\[?"
 )
-WRITTEN = tuple(
-    f"<｜hy_{name}:opensource｜>" for name in ("eos", "User", "Assistant", "begin_of_sentence")
-)  # put together by their template
+WRITTEN = (
+    *(f"<｜hy_{name}:opensource｜>" for name in ("eos", "User", "Assistant", "begin_of_sentence")),
+    *("<｜begin▁of▁sentence｜>", "[gMASK]", "<sop>", "]~!b[", "]~b]", "[e~["),
+    *("<minimax:tool_call>", "</minimax:tool_call>"),
+    *("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "<tool_response>", "</tool_response>"),
+    *("<think>", "</think>", "/nothink"),
+)  # put together by their templates, or variables of them
 STOPS = (
     "</s>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|user|>",
     "<|observation|>", "<|return|>", "<|call|>", "<|calls|>", "<end_of_turn>", "<turn|>", "<|tool_response>",
