@@ -27,6 +27,13 @@ def test_environments_that_are_kept_warm_are_those_of_the_alias() -> None:
     assert rule["Assert"] == {"Fn::Equals": [{"Ref": "ProvisionedConcurrency"}, ""]}
 
 
+def test_functions_that_wait_have_a_memory_of_their_own() -> None:
+    for name, row in of_type(transformed(), "AWS::Lambda::Function").items():
+        waits = name in ("CompleteFunction", "StreamFunction")
+        own = {"Fn::If": ["HasFrontDoorMemory", {"Ref": "FrontDoorMemorySize"}, {"Ref": "MemorySize"}]}
+        assert row["Properties"]["MemorySize"] == (own if waits else {"Ref": "MemorySize"})
+
+
 def test_traced_functions_may_write_traces_and_others_may_not() -> None:
     template = transformed()
     for row in of_type(template, "AWS::Lambda::Function").values():
