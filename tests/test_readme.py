@@ -25,7 +25,20 @@ from tests.ports import free_port
 __all__ = ["weighted_model"]
 
 ROOT = Path(__file__).resolve().parents[1]
-OURS = ("api", "serving", "deploying", "operations", "cost", "library", "media", "batch", "settings", "limits", "performance")
+OURS = (
+    "api",
+    "serving",
+    "deploying",
+    "operations",
+    "cost",
+    "continue",
+    "library",
+    "media",
+    "batch",
+    "settings",
+    "limits",
+    "performance",
+)
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in OURS), *ROOT.glob("[CS]*.md")]
 
 
