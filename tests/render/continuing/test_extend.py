@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from renderlayer.bundle import open_bundle
+from renderlayer.bundle.pack import pack
 from renderlayer.errors import BadRequest, Conflict, ValidationFailed
 from renderlayer.render.continuing.refusal import DROPPED, NOT_THE_HISTORY, REWRITTEN
 from renderlayer.served_model import ServedModel
@@ -288,3 +290,16 @@ def test_a_template_that_writes_the_first_of_several_calls(tmp_path: Path) -> No
     assert (
         text(server, extended(rendered, given)) == "\n<|im_start|>tool\n21 degrees<|im_end|>\n<|im_start|>assistant\n"
     )
+
+
+def test_words_that_the_tokenizer_normalises(shared: Path, tmp_path: Path) -> None:
+    """Qwen's tokenizer composes characters: what comes back from the ids is another spelling of what was said."""
+    server = open_server_of(shared / "models" / "tiny-qwen3", tmp_path)
+    said = {"role": "assistant", "content": "Cafe\u0301 e\u0301"}
+    rendered, given = go_on(server, [{**USER, "content": "e\u0301"}, said], "Cafe\u0301 e\u0301<|im_end|>", [NEXT])
+    extended(rendered, given)
+
+
+def open_server_of(folder: Path, tmp_path: Path) -> ServedModel:
+    bundle = pack(folder, tmp_path / "bundle")
+    return ServedModel(open_bundle(bundle), Settings(model=str(bundle)))

@@ -173,7 +173,7 @@ def _check_turn(message: Json, span: Span, turn: Turn, writer: Writer) -> bool:
         NotExtended: it is not one turn, or not its message's.
     """
     check_one_turn(turn.text, writer)
-    check_said(message, span, turn.whole)
+    check_said(message, span, turn.whole, writer)
     return has_thought(turn.text) or _reasoning(message) in turn.text
 
 

@@ -178,7 +178,7 @@ def check_one_turn(text: str, writer: Writer) -> None:
             raise NotExtended(NOT_THE_HISTORY)
 
 
-def check_said(message: Json, span: Span, text: str) -> None:
+def check_said(message: Json, span: Span, text: str, writer: Writer) -> None:
     """Refuse a message that says something that the template writes and that is not in its turn's text.
 
     Args:
@@ -192,5 +192,7 @@ def check_said(message: Json, span: Span, text: str) -> None:
     said = [part.get("text") if isinstance(part, dict) else part for part in parts]
     said += [call["function"]["name"] for call in message.get("tool_calls") or () if CALL in span.kinds]
     for entry in said:
-        if isinstance(entry, str) and entry.strip() not in text and "\ufffd" not in text:
+        if not isinstance(entry, str) or entry.strip() in text or "\ufffd" in text:
+            continue
+        if writer.normal(entry).strip() not in text:
             raise NotExtended("a message of the assistant says what is not in the ids")
