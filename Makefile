@@ -31,7 +31,7 @@ CHECKOV_VERSION := 3.3.30
 SAM ?= $(or $(shell command -v sam 2>/dev/null),.cache/sam/bin/sam)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-clients lint fmt parity differential openapi bench soak build deploy rehearse audit wheel lock clean
+.PHONY: help setup run test test-all test-clients lint fmt parity differential openapi bench soak build deploy rehearse audit site wheel lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -144,6 +144,11 @@ audit: .cache/checkov/bin/checkov ## checkov on both stacks; .checkov.yaml lists
 
 wheel: $(INSTALLED) ## the package as a wheel in dist/
 	$(BIN)/python -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .
+
+site: $(INSTALLED) ## the pages as a site in .cache/site, and their flows as pictures (open .cache/site/index.html)
+	$(BIN)/python -m infra.site.flows
+	$(BIN)/mkdocs build --quiet
+	@echo "open .cache/site/index.html"
 
 lock: $(INSTALLED) ## write what .venv holds into requirements.lock
 	$(BIN)/python -m pip freeze --exclude-editable | sed -E 's/^(torch==[0-9.]+)\+.*/\1/' > requirements.lock

@@ -26,6 +26,8 @@ __all__ = ["weighted_model"]
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = (
+    "start",
+    "concepts",
     "api",
     "serving",
     "deploying",

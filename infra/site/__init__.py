@@ -1,0 +1,1 @@
+"""docs/ as a site, and its flows as pictures."""
