@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from renderlayer.derender.core import sse
+from renderlayer.errors import BadRequest
 from renderlayer.pipeline import Engine, complete_chat
 from renderlayer.pipeline.messages import complete_messages
 from renderlayer.pipeline.responses import complete_responses
@@ -124,3 +125,32 @@ def test_a_tool_loop_and_the_engines_prefix_cache(model_folder: Path, continuing
     wait(engine.aclose())
     assert (lost == 0) == continuing
     assert (hits / total > 0.9) == continuing
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_digest_stands_for_the_ids(
+    server: ServedModel, engine: Engine, asked: list[dict[str, Any]], stream: bool
+) -> None:
+    """Three turns, of which no ids travel between client and front door."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Hello"}]
+    body: dict[str, Any] = {"model": "small", "max_tokens": 9, "stream": stream, "return_prefix": True}
+    before: list[int] = []
+    for _ in range(3):
+        answer: Any = wait(complete_chat({**body, "messages": messages}, server, engine))
+        told = read(answer) if stream else [answer]
+        prefixes = [chunk["prefix"] for chunk in told if "prefix" in chunk]
+        assert len(prefixes) == 1
+        assert asked[-1]["token_ids"][: len(before)] == before
+        before = [*asked[-1]["token_ids"], *encoded(server, "Well.")]
+        messages = [*messages, {"role": "assistant", "content": "Well."}, {"role": "user", "content": "And?"}]
+        body["continue_from"] = {"prefix": prefixes[0], "messages": len(messages) - 1, "require": True}
+
+
+def test_a_digest_of_nothing(server: ServedModel, engine: Engine) -> None:
+    given = {"prefix": "0" * 64, "messages": 2}
+    answer: Any = wait(complete_chat({"messages": MORE, "max_tokens": 9, "continue_from": given}, server, engine))
+    assert answer["continuation"]["reason"] == "no ids are kept under this prefix"
+    assert "prefix" not in answer
+    for wrong in ({"messages": 2}, {**given, "prompt_token_ids": [1], "output_token_ids": [2]}):
+        with pytest.raises(BadRequest, match="continue_from must have either prefix"):
+            wait(complete_chat({"messages": MORE, "continue_from": wrong}, server, engine))

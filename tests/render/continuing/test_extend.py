@@ -257,7 +257,7 @@ def test_a_context_that_is_too_long(model_folder: Path) -> None:
 def test_what_the_ids_hold_must_be_a_number_of_messages(server: ServedModel) -> None:
     with pytest.raises(BadRequest, match=r"continue_from\.messages must be between"):
         go_on(server, [USER, ANSWER], "It is fine.<|im_end|>", [NEXT], options={"messages": 9})
-    for field, value in (("messages", 0), ("prompt_token_ids", []), ("history", "drop"), ("output_token_ids", None)):
+    for field, value in (("messages", 0), ("prompt_token_ids", []), ("history", "drop"), ("prefix", "x")):
         with pytest.raises(ValidationFailed, match=f"continue_from.{field}"):
             go_on(server, [USER, ANSWER], "It is fine.<|im_end|>", [NEXT], options={field: value})
 

@@ -74,6 +74,21 @@ class ContentStore:
         address = self._place.address(content.fingerprint, content.name)
         return self._flights.join(f"{small} {address}", lambda: self._kept(address, content, small))
 
+    def read(self, fingerprint: str, name: str) -> bytes | None:
+        """The content at an address; None where there is none. Whether it is right is for the caller to tell.
+
+        Raises:
+            Unavailable: the store failed.
+        """
+        address = self._place.address(fingerprint, name)
+        stored = self._store.describe(address)
+        if stored is None:
+            return None
+        try:
+            return b"".join(self._store.read(address, stored))
+        except Gone:
+            return None
+
     def _kept(self, address: Address, content: Content, small: int) -> Address | Data:
         data: Data | None = None
         for _ in range(_ROUNDS):

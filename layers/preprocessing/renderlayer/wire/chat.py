@@ -96,6 +96,7 @@ class ChatCompletionRequest(SamplingFields):
     return_prompt_text: bool | None = None
     continue_from: ContinueFrom | None = None
     return_token_spans: bool = False
+    return_prefix: bool = False
 
     _custom_tools: tuple[str, ...] = PrivateAttr(())
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from renderlayer.errors import BadRequest
 from renderlayer.wire.common.base import INT64_MAX, INT64_MIN, Body, DictOf, ListOf, check_cache_salt
 
 GENERATE_PREFIX = "generate-tokens-"
@@ -25,14 +26,25 @@ class StreamOptions(Body):
 class ContinueFrom(Body):
     """What the last turn was rendered to and what was sampled for it, so that the prompt goes on from there (2.10).
 
-    `messages` counts the request's messages that the ids hold, the sampled turn included.
+    `messages` counts the request's messages that the ids hold, the sampled turn included. `prefix` is the digest of ids
+    that are kept here.
     """
 
-    prompt_token_ids: Annotated[ListOf[int], Field(min_length=1)]
-    output_token_ids: ListOf[int]
+    prompt_token_ids: Annotated[ListOf[int], Field(min_length=1)] = Field(default_factory=list)
+    output_token_ids: ListOf[int] = Field(default_factory=list)
+    prefix: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
     messages: Annotated[int, Field(ge=1)]
     history: Literal["template", "keep"] = "template"
     require: bool = False
+
+    @model_validator(mode="after")
+    def _given_once(self) -> ContinueFrom:
+        given = {"prompt_token_ids", "output_token_ids"} & self.model_fields_set
+        if len(given) != (0 if self.prefix is not None else 2):
+            raise BadRequest(
+                "continue_from must have either prefix, or prompt_token_ids and output_token_ids.", "continue_from"
+            )
+        return self
 
 
 class PlaceholderRange(Body):

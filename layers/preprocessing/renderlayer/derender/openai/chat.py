@@ -68,13 +68,18 @@ def whole_chat(body: DerenderChatRequest, server: ServedModel) -> Json:
     prompt = response.prompt_token_ids if body.prompt_token_ids is None else body.prompt_token_ids
     reading = reading_of(body.chat_request, prompt, response.request_id, server)
     tokens = TokenTexts(server.model)
-    return chat_answer(
+    answer = chat_answer(
         response,
         body.model or server.names[0],
         [_whole_choice(choice, reading, prompt, tokens, server) for choice in response.choices],
         whole_usage([response], body.prompt_tokens),
         reading.options.return_token_ids,
     )
+    if body.chat_request is not None and body.chat_request.return_prefix:
+        from renderlayer.derender.core.prefix import kept_prefix
+
+        answer["prefix"] = kept_prefix(prompt, response.choices[0].token_ids if response.choices else None, server)
+    return answer
 
 
 def chunk_of_chat(body: DerenderChatStreamRequest, server: ServedModel) -> Json:

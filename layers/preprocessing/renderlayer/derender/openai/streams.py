@@ -123,6 +123,7 @@ class ChatStream(_Stream[ChatSequence]):
         super().__init__(server, model, prompt_token_ids, prompt_tokens)
         self._request = request
         self._reading: ParseContext | None = None
+        self._output: list[int] | None = [] if request is not None and request.return_prefix else None
 
     def _begin(self, index: int, chunk: GenerateChunk) -> ChatSequence:
         if self._reading is None:
@@ -137,6 +138,8 @@ class ChatStream(_Stream[ChatSequence]):
 
     def _step(self, sequence: ChatSequence, choice: GenerateChunkChoice, chunk: GenerateChunk) -> Json | None:
         told = sequence.step(choice)
+        if self._output is not None and choice.index == 0:
+            self._output += choice.token_ids or ()
         silent = not any(told["delta"].values()) and all(
             told[key] is None for key in ("logprobs", "finish_reason", "token_ids")
         )
@@ -144,7 +147,12 @@ class ChatStream(_Stream[ChatSequence]):
 
     def _envelope(self, chunk: GenerateChunk, choices: Sequence[Json], usage: Json | None) -> Json:
         with_prompt = self._request is not None and bool(self._request.return_token_ids)
-        return chat_chunk(chunk, self._model, choices, usage, with_prompt, self._created)
+        told = chat_chunk(chunk, self._model, choices, usage, with_prompt, self._created)
+        if self._output is not None and any(choice["finish_reason"] and choice["index"] == 0 for choice in choices):
+            from renderlayer.derender.core.prefix import kept_prefix
+
+            told["prefix"] = kept_prefix(self._prompt, self._output, self._server)
+        return told
 
 
 class CompletionStream(_Stream[CompletionSequence]):

@@ -115,6 +115,7 @@ class ChatCompletion(Answer):
     ec_transfer_params: dict[str, Any] | None
     metrics: dict[str, Any] | None
     continuation: Continuation | None = None
+    prefix: str | None = Field(default=None, description="Stands for prompt and output in `continue_from.prefix`.")
 
 
 class FunctionDelta(Answer):
@@ -164,6 +165,8 @@ class ChatCompletionChunk(Answer):
     prompt_text: str | None = None
     metrics: dict[str, Any] | None = None
     kv_transfer_params: dict[str, Any] | None = None
+    continuation: Continuation | None = None
+    prefix: str | None = None
 
 
 class CompletionLogprobs(Answer):

@@ -15,6 +15,7 @@ from renderlayer.render.continuing.history import (
     turns_within,
 )
 from renderlayer.render.continuing.join import suffix_ids
+from renderlayer.render.continuing.prefixes import prefix_of
 from renderlayer.render.continuing.proofs import Proof, proofs
 from renderlayer.render.continuing.refusal import DROPPED, REWRITTEN, NotExtended
 from renderlayer.render.continuing.stand_ins import (
@@ -61,8 +62,12 @@ def continued(
         raise BadRequest(
             f"{FIELD}.messages must be between 1 and the number of messages.", f"{FIELD}.messages", given.messages
         )
-    ids = [*given.prompt_token_ids, *given.output_token_ids]
+    ids: list[int] = []
     try:
+        if given.prefix is not None:
+            prompt_ids, output = prefix_of(given.prefix, writer.server)
+            given = given.model_copy(update={"prompt_token_ids": prompt_ids, "output_token_ids": output})
+        ids = [*given.prompt_token_ids, *given.output_token_ids]
         _check_request(request, given, writer.server)
         suffix, features = extension(given, request.messages, writer)
         if len(ids) + len(suffix) > writer.server.max_model_len:
