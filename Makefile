@@ -31,7 +31,7 @@ CHECKOV_VERSION := 3.3.30
 SAM ?= $(or $(shell command -v sam 2>/dev/null),.cache/sam/bin/sam)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-clients lint fmt parity differential openapi bench soak build deploy rehearse audit site wheel lock clean
+.PHONY: help setup run test test-all test-clients lint fmt parity differential openapi bench bench-check bench-all soak build deploy rehearse audit site wheel lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -100,7 +100,13 @@ differential: $(INSTALLED) ## compare with an installed reference at random (REF
 openapi: $(INSTALLED) ## write the API's description to docs/openapi.json
 	$(BIN)/python -m renderlayer.http.openapi > docs/openapi.json
 
-bench: build ## what it costs: sizes, cold start, requests, streams, photos, references, batches
+bench: build ## one table of ratios to peers measured in turns, into docs/performance.md with its plot (REFERENCE=DIR)
+	$(BIN)/python -m tests.bench.report $(if $(REFERENCE),--reference $(REFERENCE))
+
+bench-check: build ## the same, compared with the committed ratios: fails where one is 20 % worse
+	$(BIN)/python -m tests.bench.report --check $(if $(REFERENCE),--reference $(REFERENCE))
+
+bench-all: build ## every figure alone: sizes, cold start, requests, streams, photos, references, batches
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.photos
 	$(BIN)/python -m tests.bench.references
