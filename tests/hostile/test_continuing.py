@@ -1,4 +1,4 @@
-"""`continue_from` and `return_token_spans` with conversations and ids of any kind: an answer, or an error that says why."""
+"""`continue_from` and `return_token_spans` with conversations and ids of any kind: an answer, or an error."""
 
 from __future__ import annotations
 

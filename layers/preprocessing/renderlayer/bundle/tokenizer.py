@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from renderlayer.errors import BadRequest, LoneSurrogate
 
 Encode = Callable[[str], list[int]]
 
+_LONG = 4096
+"""Characters from which what was tokenized before is made use of."""
 _FAST_DELAY = 1.0
 """Seconds after the first text that fastokens starts to load, so that it does not hold up the first answer."""
 FOLDED = re.compile("[\u017f\u212a]")
@@ -74,10 +77,22 @@ class Tokenizer:
         Raises:
             BadRequest: the text holds a lone surrogate.
         """
-        ids = self._encoder(text)(text)
+        ids = self._encode(text) if len(text) < _LONG else self._long(text)
         if not add_special_tokens:
             return ids
         return [*self.prefix_ids, *ids, *self.suffix_ids]
+
+    def _encode(self, text: str) -> list[int]:
+        return self._encoder(text)(text)
+
+    @cached_property
+    def _long(self) -> Encode:
+        """Encodes long texts, of which the beginning is often known."""
+        from renderlayer.bundle.engines.encoded_prefixes import EncodedPrefixes, apart
+
+        added = self._vocabulary.added
+        cuts = {added[text]: text for text in apart(list(added)) if added[text] in self.boundaries}
+        return EncodedPrefixes(self._encode, cuts) if cuts else self._encode
 
     def encode_with_offsets(
         self, text: str, add_special_tokens: bool = False
