@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -112,7 +112,7 @@ class Answer:
             "logprobs": logprobs,
         }
 
-    def _logprobs(self, delta: Delta, before: Sequence[int]) -> dict[str, Any] | None:
+    def _logprobs(self, delta: Delta, before: Sequence[int]) -> Mapping[str, Any] | None:
         if delta.positions is None:
             return None
         content = [{**asdict(row[0]), "top_logprobs": [asdict(entry) for entry in row]} for row in delta.positions]

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,7 @@ from infra.local.batch_pump import EventSource, Pump
 from infra.local.serve import configure
 from renderlayer.batch.api.report import bar
 from renderlayer.batch.storage import keys
-from renderlayer.batch.storage.status import ENDED, RANKS
+from renderlayer.batch.storage.status import ENDED, RANKS, Batch
 from renderlayer.errors import ConfigurationError
 from renderlayer.flags import add_flags
 from renderlayer.settings import Settings
@@ -67,13 +68,13 @@ def sources(cloud: Cloud) -> list[EventSource]:
     ]
 
 
-def _watch(cloud: Cloud) -> Json:
+def _watch(cloud: Cloud) -> Batch:
     """Show how the one batch of the bucket comes along; what it is in the end."""
     s3 = cloud.client("s3")
     while True:
         found = s3.list_objects_v2(Bucket=cloud.bucket, Prefix=keys.STATUSES).get("Contents", [])
         if found:
-            batch: Json = json.loads(s3.get_object(Bucket=cloud.bucket, Key=found[0]["Key"])["Body"].read())
+            batch: Batch = json.loads(s3.get_object(Bucket=cloud.bucket, Key=found[0]["Key"])["Body"].read())
             print(f"\r{bar(batch, time.time())}", end="", file=sys.stderr, flush=True)
             if RANKS[batch["status"]] == ENDED:
                 print(file=sys.stderr)
@@ -81,7 +82,7 @@ def _watch(cloud: Cloud) -> Json:
         time.sleep(EVERY)
 
 
-def _fetch(cloud: Cloud, batch: Json, output: Path) -> None:
+def _fetch(cloud: Cloud, batch: Mapping[str, Any], output: Path) -> None:
     for field, name in (("output_file_id", "output.jsonl"), ("error_file_id", "errors.jsonl")):
         target = output / name
         target.unlink(missing_ok=True)

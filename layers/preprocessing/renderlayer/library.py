@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -18,58 +18,16 @@ from renderlayer.render.completion import render_completion
 from renderlayer.render.tokenize import detokenize_request, tokenize_request
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
+from renderlayer.wire.answers import ChatChunk, ChatCompletion, Chunk, Completion, CompletionChunk, GenerateRequest
 from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.common.base import parse
 from renderlayer.wire.completion import CompletionRequest
 from renderlayer.wire.tokenize import DetokenizeRequest, TokenizeChatRequest, TokenizeCompletionRequest
 
+__all__ = ["ChatCompletion", "Chunk", "Completion", "GenerateRequest", "LoadedModel", "Request", "load"]
+
 Request = Mapping[str, Any] | BaseModel
 Wire = TypeVar("Wire", bound=BaseModel)
-
-
-class GenerateRequest(TypedDict):
-    """What an engine takes at `/inference/v1/generate` (docs/wire.md 2.1); all keys are there."""
-
-    request_id: str
-    token_ids: list[int]
-    token_offsets: list[tuple[int, int]] | None
-    features: dict[str, Any] | None
-    content_parts: None
-    sampling_params: dict[str, Any]
-    model: str | None
-    reasoning_ended: bool | None
-    reasoning_parser_kwargs: dict[str, Any] | None
-    return_token_ids: bool | None
-    output_mode: str
-    parse_context: dict[str, Any] | None
-    stream: bool
-    stream_options: dict[str, Any] | None
-    cache_salt: str | None
-    priority: int
-    kv_transfer_params: dict[str, Any] | None
-    ec_transfer_params: dict[str, Any] | None
-
-
-class Chunk(TypedDict):
-    """One event of a streamed answer (docs/wire.md 6.6), with the keys that every event has."""
-
-    id: str
-    object: str
-    created: int
-    model: str
-    choices: list[dict[str, Any]]
-
-
-class ChatCompletion(Chunk):
-    """A whole answer of `/v1/chat/completions` (docs/wire.md 6.5), with the keys that every answer has."""
-
-    usage: dict[str, Any]
-
-
-class Completion(Chunk):
-    """A whole answer of `/v1/completions` (docs/wire.md 6.8), with the keys that every answer has."""
-
-    usage: dict[str, Any]
 
 
 class LoadedModel:
@@ -101,7 +59,7 @@ class LoadedModel:
             >>> "Hello" in model.detokenize(rendered["token_ids"])
             True
         """
-        return cast(GenerateRequest, render_chat(_read(ChatCompletionRequest, request), self.served))
+        return render_chat(_read(ChatCompletionRequest, request), self.served)
 
     def continue_chat(
         self,
@@ -149,8 +107,8 @@ class LoadedModel:
             >>> [(message, part) for _, _, message, part in model.spans(request)]
             [(0, 'content')]
         """
-        rendered: Any = self.render_chat({**request, "return_token_spans": True})
-        return [tuple(run) for run in rendered["token_spans"]]
+        rendered = self.render_chat({**request, "return_token_spans": True})
+        return [cast(tuple[int, int, int, str], tuple(run)) for run in rendered["token_spans"]]
 
     def mask(self, request: Mapping[str, Any]) -> list[int]:
         """A 0 or 1 for each token of a prompt: 1 for what a model would have sampled (docs/wire.md 2.11).
@@ -159,9 +117,7 @@ class LoadedModel:
             >>> sum(model.mask(request))
             0
         """
-        rendered: Any = self.render_chat({**request, "return_token_spans": True})
-        mask: list[int] = rendered["assistant_mask"]
-        return mask
+        return self.render_chat({**request, "return_token_spans": True})["assistant_mask"]
 
     def render_completion(self, request: Request) -> list[GenerateRequest]:
         """Turn a completion request into what an engine generates from, one object a prompt, in order.
@@ -171,8 +127,7 @@ class LoadedModel:
             >>> [model.detokenize(one["token_ids"]) for one in rendered]
             ['Once', 'Twice upon']
         """
-        rendered = render_completion(_read(CompletionRequest, request), self.served)
-        return cast(list[GenerateRequest], rendered)
+        return render_completion(_read(CompletionRequest, request), self.served)
 
     def derender_chat(
         self,
@@ -216,7 +171,7 @@ class LoadedModel:
         events: Iterable[Mapping[str, Any]],
         request: Request | None = None,
         prompt_token_ids: Sequence[int] | None = None,
-    ) -> Iterator[Chunk]:
+    ) -> Iterator[ChatChunk]:
         """Turn the events of an engine's stream into chat completion chunks, as they come.
 
         Args:
@@ -232,17 +187,17 @@ class LoadedModel:
             'Hello there'
         """
         preamble = _context("chat_request", request, prompt_token_ids)
-        return cast(Iterator[Chunk], stream_chat(chain([preamble], events), self.served))
+        return cast(Iterator[ChatChunk], stream_chat(chain([preamble], events), self.served))
 
     def stream_completion(
         self,
         events: Iterable[Mapping[str, Any]],
         request: Request | None = None,
         prompt_token_ids: Sequence[int] | None = None,
-    ) -> Iterator[Chunk]:
+    ) -> Iterator[CompletionChunk]:
         """The same for text completions."""
         preamble = _context("completion_request", request, prompt_token_ids)
-        return cast(Iterator[Chunk], stream_completion(chain([preamble], events), self.served))
+        return cast(Iterator[CompletionChunk], stream_completion(chain([preamble], events), self.served))
 
     def tokenize(self, prompt: str | Sequence[Mapping[str, Any]], **options: Any) -> list[int]:
         """Token ids of a text, or of a conversation in the model's template.
@@ -260,8 +215,7 @@ class LoadedModel:
             request = parse(TokenizeCompletionRequest, {"prompt": prompt, **options})
         else:
             request = parse(TokenizeChatRequest, {"messages": list(prompt), **options})
-        token_ids: list[int] = tokenize_request(request, self.served)["tokens"]
-        return token_ids
+        return tokenize_request(request, self.served)["tokens"]
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
         """The text of token ids, special tokens included; ids outside the vocabulary are nothing.
@@ -270,8 +224,7 @@ class LoadedModel:
             >>> model.detokenize(model.tokenize("Hello"))
             'Hello'
         """
-        text: str = detokenize_request(parse(DetokenizeRequest, {"tokens": list(token_ids)}), self.served)["prompt"]
-        return text
+        return detokenize_request(parse(DetokenizeRequest, {"tokens": list(token_ids)}), self.served)["prompt"]
 
 
 def load(model: str, **settings: Any) -> LoadedModel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from http import HTTPStatus
 from itertools import islice
@@ -120,7 +120,7 @@ def _add_uploads(app: FastAPI, uploads: Uploads, settings: Settings) -> None:
 def _add_batches(app: FastAPI, orders: BatchService, settings: Settings) -> None:
     @app.post("/v1/batches")
     async def create(request: Request) -> Json:
-        return await run_in_threadpool(orders.create, await _json_of(request, settings))
+        return {**await run_in_threadpool(orders.create, await _json_of(request, settings))}
 
     @app.get("/v1/batches")
     def listed(limit: Limit = 20, after: str | None = None) -> Json:
@@ -128,11 +128,11 @@ def _add_batches(app: FastAPI, orders: BatchService, settings: Settings) -> None
 
     @app.get("/v1/batches/{batch_id}")
     def retrieve(batch_id: str) -> Json:
-        return orders.retrieve(batch_id)
+        return {**orders.retrieve(batch_id)}
 
     @app.post("/v1/batches/{batch_id}/cancel")
     def cancel(batch_id: str) -> Json:
-        return orders.cancel(batch_id)
+        return {**orders.cancel(batch_id)}
 
 
 def _add_refusal(app: FastAPI) -> None:
@@ -170,7 +170,7 @@ async def _on_query(request: Request, error: Exception) -> Response:
     return as_starlettes(error_response(InvalidRequest(f"{name}: {fault['msg']}", name)))
 
 
-def _page(rows: Iterator[Json], limit: int) -> Json:
+def _page(rows: Iterator[Mapping[str, Any]], limit: int) -> Json:
     found = list(islice(rows, limit + 1))
     shown = found[:limit]
     return {

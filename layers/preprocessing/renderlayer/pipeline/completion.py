@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from renderlayer.derender import CompletionStream, derender_completion
 from renderlayer.errors import BadRequest, RenderLayerError
@@ -13,6 +13,9 @@ from renderlayer.render.completion import render_completion
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.base import parse
 from renderlayer.wire.completion import CompletionRequest
+
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import Completion, GenerateRequest
 
 
 async def complete_completion(
@@ -43,7 +46,7 @@ class PendingCompletion:
         self._told: set[int] = set()  # choices whose prompt is echoed
 
     def whole(self, generated: Sequence[Json]) -> Json:
-        answer = derender_completion(
+        derendered = derender_completion(
             {
                 "model": self._request.model,
                 "generate_responses": list(generated),
@@ -53,6 +56,7 @@ class PendingCompletion:
             },
             self._server,
         )
+        answer = cast("Completion", derendered)
         if self._request.echo:
             n = self._request.n
             for choice in answer["choices"]:
@@ -124,7 +128,7 @@ def _prompts(given: Any) -> list[Any]:
     return given if several else [given]
 
 
-def _stem(rendered: list[Json]) -> str:
+def _stem(rendered: list[GenerateRequest]) -> str:
     """The id of the whole answer: that of its prompts, without their number."""
     first: str = rendered[0]["request_id"]
     return first if len(rendered) == 1 else first.rpartition("-")[0]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.derender.events.encoder import EventStreamEncoder
 from renderlayer.errors import RenderLayerError
 from renderlayer.pipeline.pending import Json
 from renderlayer.served_model import ServedModel
+
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import GenerateRequest
 
 Derender = Callable[[Any, ServedModel], Json]
 Tell = Callable[[Json, ServedModel], EventStreamEncoder]
@@ -27,7 +30,14 @@ class PendingDialect:
     """
 
     def __init__(
-        self, rendered: Json, body: Json, stream: bool, field: str, derender: Derender, tell: Tell, server: ServedModel
+        self,
+        rendered: GenerateRequest,
+        body: Json,
+        stream: bool,
+        field: str,
+        derender: Derender,
+        tell: Tell,
+        server: ServedModel,
     ) -> None:
         token_ids = rendered["token_ids"]
         told = rendered.pop("continuation", None)

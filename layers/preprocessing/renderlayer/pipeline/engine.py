@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from http import HTTPStatus
 from math import inf
@@ -77,7 +77,7 @@ class Engine:
             elif loop.is_running():
                 await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(connections.aclose(), loop))
 
-    async def generate(self, request: Json, timeout: float | None = None) -> Json:
+    async def generate(self, request: Mapping[str, Any], timeout: float | None = None) -> Json:
         """One whole answer (wire.md 5.2). Cancelling the call stops the engine.
 
         Args:
@@ -93,7 +93,7 @@ class Engine:
             raise BadGateway("The engine was stopped before this answer was complete.")
         return answer
 
-    async def stream(self, request: Json, timeout: float | None = None) -> AsyncGenerator[Json]:
+    async def stream(self, request: Mapping[str, Any], timeout: float | None = None) -> AsyncGenerator[Json]:
         """The events of a streamed answer (wire.md 5.3), without the closing [DONE].
 
         Close the iterator (`contextlib.aclosing`): that closes the connection and stops the engine, wherever it is.
@@ -171,7 +171,7 @@ class Engine:
         return await connections.send(method, path, body, key, trace)
 
     @asynccontextmanager
-    async def _until_answered(self, request: Json) -> AsyncIterator[None]:
+    async def _until_answered(self, request: Mapping[str, Any]) -> AsyncIterator[None]:
         """Abort the request by its id, too, if it is left before its end: a proxy may hide a closed connection.
 
         The id that the engine knows has its own prefix (wire.md 5.6). It aborts every request of an id, so one that is

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from renderlayer.errors import RenderLayerError
 from renderlayer.pipeline.engine import Engine
 
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import GenerateRequest
+
 Json = dict[str, Any]
+R = TypeVar("R", bound=Mapping[str, Any])
 # Does work that may take a while, such as in a worker thread.
 Aside = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -36,7 +40,7 @@ class Pending(Protocol):
         stream: whether the client asked for a stream.
     """
 
-    prompts: list[Json]
+    prompts: list[GenerateRequest]
     stream: bool
 
     def whole(self, generated: Sequence[Json]) -> Json:
@@ -74,14 +78,14 @@ async def generated(pending: Pending, engine: Engine, timeout: float | None = No
 
 
 async def side_by_side(
-    requests: Sequence[Json], call: Callable[[Json], Awaitable[Json]], most: int = CONCURRENCY
+    requests: Sequence[R], call: Callable[[R], Awaitable[Json]], most: int = CONCURRENCY
 ) -> list[Json]:
     """Answers to requests of which so many are under way at a time; the first error ends them all."""
     if len(requests) == 1:
         return [await call(requests[0])]
     turns = asyncio.Semaphore(most)
 
-    async def answer(request: Json) -> Json:
+    async def answer(request: R) -> Json:
         async with turns:
             return await call(request)
 
@@ -147,7 +151,9 @@ def _is_long(event: Json) -> bool:
     )
 
 
-async def _events(prompts: Sequence[Json], engine: Engine, timeout: float | None) -> AsyncGenerator[tuple[int, Json]]:
+async def _events(
+    prompts: Sequence[GenerateRequest], engine: Engine, timeout: float | None
+) -> AsyncGenerator[tuple[int, Json]]:
     """The events of all prompts as they come, each with its prompt's number."""
     if len(prompts) == 1:
         async with aclosing(engine.stream(prompts[0], timeout)) as events:
@@ -157,7 +163,7 @@ async def _events(prompts: Sequence[Json], engine: Engine, timeout: float | None
     arrived: asyncio.Queue[tuple[int, Json | Exception | None]] = asyncio.Queue(WAITING_EVENTS)
     turns = asyncio.Semaphore(CONCURRENCY)
 
-    async def read(number: int, prompt: Json) -> None:
+    async def read(number: int, prompt: GenerateRequest) -> None:
         ended: Exception | None = None
         try:
             async with turns, aclosing(engine.stream(prompt, timeout)) as events:

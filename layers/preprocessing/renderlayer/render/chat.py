@@ -20,11 +20,12 @@ from renderlayer.wire.common.sampling import MmPayload
 
 if TYPE_CHECKING:
     from renderlayer.render.continuing import Writer
+    from renderlayer.wire.answers import Continuation, GenerateRequest
 
 PROMPT_IDS = "prompt_token_ids"
 
 
-def render_chat(request: ChatCompletionRequest, server: ServedModel, header_id: str | None = None) -> dict[str, Any]:
+def render_chat(request: ChatCompletionRequest, server: ServedModel, header_id: str | None = None) -> GenerateRequest:
     """Turn a chat request into a GenerateRequest.
 
     Args:
@@ -49,7 +50,7 @@ def render_chat(request: ChatCompletionRequest, server: ServedModel, header_id: 
 
 def rendered(
     request: ChatCompletionRequest, server: ServedModel, request_id: str, dialect: Dialect = CHAT
-) -> dict[str, Any]:
+) -> GenerateRequest:
     """The GenerateRequest of a chat request that has passed its API's own checks."""
     kwargs = chat_kwargs(request, server)
     if request.continue_from is not None and not request.return_token_spans:
@@ -134,7 +135,7 @@ def _shown_tools(request: ChatCompletionRequest, server: ServedModel) -> list[di
 
 def _continued(
     request: ChatCompletionRequest, server: ServedModel, kwargs: dict[str, Any], dialect: Dialect
-) -> tuple[Prompt, dict[str, Any]]:
+) -> tuple[Prompt, Continuation]:
     """The prompt that goes on from given ids, and what is said about that (wire.md 2.10)."""
     from renderlayer.render.continuing import continued
 
@@ -183,7 +184,7 @@ def _finished(
     kwargs: dict[str, Any],
     request_id: str,
     dialect: Dialect,
-) -> dict[str, Any]:
+) -> GenerateRequest:
     """Constraints, sampling parameters and parse context around the tokens (wire.md 3.1 steps 8 and 9)."""
     if not prompt.token_ids:
         raise BadRequest("No token_ids rendered")

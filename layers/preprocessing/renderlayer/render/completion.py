@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from renderlayer.errors import BadRequest
 from renderlayer.render import constraints
@@ -15,10 +15,13 @@ from renderlayer.render.types import Offsets, TokenizeOptions
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.completion import CompletionRequest
 
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import GenerateRequest
+
 
 def render_completion(
     request: CompletionRequest, server: ServedModel, header_id: str | None = None
-) -> list[dict[str, Any]]:
+) -> list[GenerateRequest]:
     """Turn a completion request into GenerateRequests, one a prompt, in order.
 
     Args:
@@ -76,7 +79,7 @@ def _infills(request: CompletionRequest, server: ServedModel, suffix: str) -> Se
     return prompts
 
 
-def _one(request: CompletionRequest, server: ServedModel, prompt: str | list[int], request_id: str) -> dict[str, Any]:
+def _one(request: CompletionRequest, server: ServedModel, prompt: str | list[int], request_id: str) -> GenerateRequest:
     options = TokenizeOptions(
         add_special_tokens=request.add_special_tokens,
         truncate=request.truncate_prompt_tokens,

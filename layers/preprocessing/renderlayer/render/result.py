@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
 from renderlayer.render.types import Offsets
 from renderlayer.wire.common.base import INT64_MIN
 from renderlayer.wire.common.sampling import SamplingFields
+
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import GenerateRequest, ParseContext, SamplingParams
 
 UINT64_MAX = 2**64 - 1
 TRANSFERS = ("kv_transfer_params", "ec_transfer_params")
@@ -21,13 +24,13 @@ def generate_request(
     *,
     request_id: str,
     token_ids: list[int],
-    sampling_params: dict[str, Any],
+    sampling_params: SamplingParams,
     offsets: Offsets | None = None,
     features: dict[str, Any] | None = None,
     reasoning_ended: bool | None = None,
     reasoning_kwargs: dict[str, Any] | None = None,
-    parse_context: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+    parse_context: ParseContext | None = None,
+) -> GenerateRequest:
     """All keys, in the reference's order, nulls included.
 
     Raises:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from renderlayer.errors import BadRequest
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.sampling import SamplingFields
+
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import SamplingParams
 
 # Defaults of the OpenAI API, where neither the request nor the model has one.
 _OPENAI_DEFAULTS = {
@@ -73,7 +76,7 @@ def sampling_params(
     structured_outputs: dict[str, Any] | None,
     skip_special_tokens: bool | None,
     extra_args: dict[str, Any] | None,
-) -> dict[str, Any]:
+) -> SamplingParams:
     """The `sampling_params` object in the reference's key order, checked.
 
     Args:
@@ -138,7 +141,7 @@ def sampling_params(
             raise BadRequest(f"n must be 1 when using greedy sampling, got {count}.")
         for name in ("top_p", "top_k", "min_p"):
             del out[name]
-    return {name: found for name, found in out.items() if not _omitted(name, found)}
+    return cast("SamplingParams", {name: found for name, found in out.items() if not _omitted(name, found)})
 
 
 def _resolver(request: SamplingFields, server: ServedModel) -> Any:

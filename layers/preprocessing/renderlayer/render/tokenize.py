@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from renderlayer.render.chat_prompt import conversation_prompt, template_kwargs
 from renderlayer.render.renderers import check_template
@@ -10,8 +10,11 @@ from renderlayer.render.types import MediaOptions, TokenizeOptions
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.tokenize import DetokenizeRequest, TokenizeChatRequest, TokenizeCompletionRequest
 
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import Detokenization, Tokenization
 
-def tokenize_request(request: TokenizeCompletionRequest | TokenizeChatRequest, server: ServedModel) -> dict[str, Any]:
+
+def tokenize_request(request: TokenizeCompletionRequest | TokenizeChatRequest, server: ServedModel) -> Tokenization:
     """Token ids of a text or a conversation; no length limit applies.
 
     Raises:
@@ -33,7 +36,7 @@ def tokenize_request(request: TokenizeCompletionRequest | TokenizeChatRequest, s
     }
 
 
-def detokenize_request(request: DetokenizeRequest, server: ServedModel) -> dict[str, Any]:
+def detokenize_request(request: DetokenizeRequest, server: ServedModel) -> Detokenization:
     """The text of token ids; ids outside the vocabulary decode to nothing."""
     server.check_name(request.model)
     size = len(server.model.vocabulary)

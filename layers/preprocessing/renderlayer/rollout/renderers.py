@@ -140,8 +140,7 @@ class Adapter:
         choice = {"index": 0, "token_ids": list(token_ids), "finish_reason": "stop"}
         request = self._request([{"role": "user", "content": ""}], tools)
         generated = {"request_id": "", "choices": [choice]}
-        told: Json = self._model.derender_chat(generated, request, prompt_ids)["choices"][0]["message"]
-        return told
+        return {**self._model.derender_chat(generated, request, prompt_ids)["choices"][0]["message"]}
 
     def _remember(self, ids: Sequence[int], messages: list[Json]) -> None:
         self._held[tuple(ids)] = messages

@@ -10,6 +10,7 @@ from typing import Any
 
 from renderlayer.batch.api.service import BatchService
 from renderlayer.batch.storage import keys
+from renderlayer.batch.storage.status import Batch
 from renderlayer.errors import ConfigurationError, NotFound, RenderLayerError
 from renderlayer.storage.bucket import Bucket
 
@@ -34,23 +35,23 @@ _REASONS = {
 """Sentences by botocore's exception or by S3's error code."""
 
 
-def rate(batch: Json, now: float) -> float:
+def rate(batch: Batch, now: float) -> float:
     """Lines a second since the work began; 0 when none is done."""
     counts, began = batch["request_counts"], batch["in_progress_at"]
     done = counts["completed"] + counts["failed"]
-    ends = (batch[f"{name}_at"] for name in ("completed", "failed", "expired", "cancelled"))
+    ends = (batch["completed_at"], batch["failed_at"], batch["expired_at"], batch["cancelled_at"])
     until = next((end for end in ends if end is not None), now)
     return done / max(until - began, 1) if began is not None else 0.0
 
 
-def time_left(batch: Json, now: float) -> float | None:
+def time_left(batch: Batch, now: float) -> float | None:
     """Seconds until the last line is done at the rate so far; None when nobody can say."""
     counts, speed = batch["request_counts"], rate(batch, now)
     left = counts["total"] - counts["completed"] - counts["failed"]
     return left / speed if speed and left >= 0 else None
 
 
-def bar(batch: Json, now: float) -> str:
+def bar(batch: Batch, now: float) -> str:
     """One line that is written over and over."""
     counts = batch["request_counts"]
     done, total = counts["completed"] + counts["failed"], counts["total"]
@@ -58,7 +59,7 @@ def bar(batch: Json, now: float) -> str:
     return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {summary(batch, now)}  "
 
 
-def summary(batch: Json, now: float) -> str:
+def summary(batch: Batch, now: float) -> str:
     """Status, counts, rate, and the time left while there is some."""
     counts = batch["request_counts"]
     done = counts["completed"] + counts["failed"]
@@ -112,7 +113,7 @@ def _reason(error: RenderLayerError) -> str:
     return _REASONS.get(code) or _REASONS.get(kind) or f"{error.message} ({code or kind})"
 
 
-def _wanted(orders: BatchService, wanted: str) -> Iterator[Json]:
+def _wanted(orders: BatchService, wanted: str) -> Iterator[Batch]:
     if not wanted:
         return islice(orders.listed(None), MOST)
     if wanted.startswith(keys.ROOT):

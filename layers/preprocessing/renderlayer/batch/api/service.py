@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from renderlayer.batch.storage import keys, status
+from renderlayer.batch.storage.status import Batch
 from renderlayer.errors import BadRequest, InvalidRequest, NotFound
 from renderlayer.storage.bucket import Bucket
 
@@ -29,7 +30,7 @@ class BatchService:
     bucket: Bucket
     urls: Collection[str]
 
-    def create(self, body: Any) -> Json:
+    def create(self, body: Any) -> Batch:
         """Begin a batch: its object, and then the order whose arrival starts the work.
 
         Args:
@@ -70,7 +71,7 @@ class BatchService:
         self.bucket.write(f"{keys.INBOX}{batch['id']}{keys.ORDER}", batch["id"].encode())
         return batch
 
-    def retrieve(self, batch: str) -> Json:
+    def retrieve(self, batch: str) -> Batch:
         """The batch object.
 
         Raises:
@@ -81,7 +82,7 @@ class BatchService:
             raise _unknown(batch)
         return found
 
-    def cancel(self, batch: str) -> Json:
+    def cancel(self, batch: str) -> Batch:
         """Let lines that are not begun fail; those that are done stay.
 
         Raises:
@@ -94,7 +95,7 @@ class BatchService:
         self.bucket.create(keys.cancelled(batch), b"")
         return status.update(self.bucket, batch, lambda now: status.advanced(now, "cancelling")) or before
 
-    def listed(self, after: str | None) -> Iterator[Json]:
+    def listed(self, after: str | None) -> Iterator[Batch]:
         """Batches, newest first, those behind the batch `after`.
 
         Raises:

@@ -14,6 +14,7 @@ from renderlayer.batch.steps.failure import SERVER_ERROR, fail
 from renderlayer.batch.steps.parts import PartFacts
 from renderlayer.batch.steps.work import CANCELLED, EXPIRED
 from renderlayer.batch.storage import keys, status
+from renderlayer.batch.storage.status import Batch
 from renderlayer.errors import Unavailable
 from renderlayer.storage.bucket import Bucket
 from renderlayer.storage.objects import Gone
@@ -171,7 +172,7 @@ class Joiner:
         fail(self.bucket, batch, SERVER_ERROR, message)
         return {**told, "outcome": "failed"}
 
-    def _ending(self, batch: Json, parts: Iterable[PartFacts]) -> str:
+    def _ending(self, batch: Batch, parts: Iterable[PartFacts]) -> str:
         ended = {part.ended for part in parts}
         if CANCELLED in ended or batch["cancelling_at"] is not None:
             return "cancelled"

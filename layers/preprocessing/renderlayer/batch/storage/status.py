@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import orjson
 
@@ -13,6 +13,40 @@ from renderlayer.errors import Unavailable
 from renderlayer.storage.bucket import Bucket
 
 Json = dict[str, Any]
+
+
+class RequestCounts(TypedDict):
+    """Lines of a batch: all of them, and how they ended."""
+
+    total: int
+    completed: int
+    failed: int
+
+
+class Batch(TypedDict):
+    """A batch as OpenAI's API shows it; times in seconds since the epoch, None for what has not happened."""
+
+    id: str
+    object: str
+    endpoint: str
+    errors: Json | None
+    input_file_id: str
+    completion_window: str
+    status: str
+    output_file_id: str | None
+    error_file_id: str | None
+    created_at: int
+    in_progress_at: int | None
+    expires_at: int
+    finalizing_at: int | None
+    completed_at: int | None
+    failed_at: int | None
+    expired_at: int | None
+    cancelling_at: int | None
+    cancelled_at: int | None
+    request_counts: RequestCounts
+    metadata: dict[str, str] | None
+
 
 RANKS = {
     "validating": 0,
@@ -29,7 +63,7 @@ TRIES = 20
 """Attempts to write over a version that others write over, too."""
 
 
-def new(batch: str, input_file: str, created: int, expires_at: int, endpoint: str, **given: Any) -> Json:
+def new(batch: str, input_file: str, created: int, expires_at: int, endpoint: str, **given: Any) -> Batch:
     """A batch that has just been made; `given` are completion_window and metadata."""
     return {
         "id": batch,
@@ -55,7 +89,7 @@ def new(batch: str, input_file: str, created: int, expires_at: int, endpoint: st
     }
 
 
-def advanced(current: Json, status: str | None = None, counts: Json | None = None, **fields: Any) -> Json:
+def advanced(current: Batch, status: str | None = None, counts: Json | None = None, **fields: Any) -> Batch:
     """The batch with what is new about it. What would set it back is left out: messages come twice and out of order.
 
     Args:
@@ -65,27 +99,27 @@ def advanced(current: Json, status: str | None = None, counts: Json | None = Non
     """
     if RANKS[current["status"]] == ENDED:
         return current
-    out = {**current, **fields}
+    out: Json = {**current, **fields}
     if status is not None and RANKS[status] > RANKS[current["status"]]:
         out["status"] = status
         out[f"{status}_at"] = int(time.time())
-    known = current["request_counts"]
-    out["request_counts"] = {name: max(count, (counts or {}).get(name, 0)) for name, count in known.items()}
-    return out
+    known: Json = {**current["request_counts"]}
+    out["request_counts"] = {name: max(known[name], (counts or {}).get(name, 0)) for name in known}
+    return cast("Batch", out)
 
 
-def read(bucket: Bucket, batch: str) -> Json | None:
+def read(bucket: Bucket, batch: str) -> Batch | None:
     """The batch object; None when there is none."""
     found = bucket.get(keys.status(batch))
     return None if found is None else orjson.loads(found[0])
 
 
-def begin(bucket: Bucket, batch: Json) -> None:
+def begin(bucket: Bucket, batch: Batch) -> None:
     """Write a new batch, unless it is known already."""
     bucket.create(keys.status(batch["id"]), _dumped(batch))
 
 
-def update(bucket: Bucket, batch: str, change: Callable[[Json], Json]) -> Json | None:
+def update(bucket: Bucket, batch: str, change: Callable[[Batch], Batch]) -> Batch | None:
     """Change the batch object, whatever others do to it meanwhile; what it is now, None when there is none.
 
     Raises:
@@ -96,12 +130,12 @@ def update(bucket: Bucket, batch: str, change: Callable[[Json], Json]) -> Json |
         found = bucket.get(key)
         if found is None:
             return None
-        current: Json = orjson.loads(found[0])
+        current: Batch = orjson.loads(found[0])
         wanted = change(current)
         if wanted == current or bucket.write(key, _dumped(wanted), replaces=found[1]):
             return wanted
     raise Unavailable("The batch is being written by others. Try again.")
 
 
-def _dumped(batch: Json) -> bytes:
+def _dumped(batch: Batch) -> bytes:
     return orjson.dumps(batch, option=orjson.OPT_INDENT_2)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from renderlayer.bundle import Model
 from renderlayer.derender.core.detokenize import REPLACEMENT
 from renderlayer.wire.derender import CONTEXT_TOKENS, LOWEST_LOGPROB, GenerateLogprobs, LogprobEntry
+
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import ChatLogprobs, CompletionLogprobs, ContentLogprob, TokenLogprob
 
 
 class TokenTexts:
@@ -52,7 +55,7 @@ class TokenTexts:
 
 def chat_logprobs(
     logprobs: GenerateLogprobs | None, texts: TokenTexts, before: Sequence[int], keep: int | None
-) -> dict[str, Any] | None:
+) -> ChatLogprobs | None:
     """The chat form: a list of tokens with their bytes and candidates.
 
     Args:
@@ -63,21 +66,20 @@ def chat_logprobs(
         return None
     if logprobs.content is None:
         return {"content": None}
-    out = []
+    out: list[ContentLogprob] = []
     sampled = list(before)
     for entry in logprobs.content:
-        row = _spelled(entry.token_id, entry.logprob, texts, sampled)
-        row["top_logprobs"] = [
+        candidates = [
             _spelled(candidate.token_id, candidate.logprob, texts, sampled) for candidate in entry.top_logprobs[:keep]
         ]
-        out.append(row)
+        out.append({**_spelled(entry.token_id, entry.logprob, texts, sampled), "top_logprobs": candidates})
         sampled = [*sampled[1 - CONTEXT_TOKENS :], entry.token_id]
     return {"content": out}
 
 
 def completion_logprobs(
     logprobs: GenerateLogprobs | None, texts: TokenTexts, before: Sequence[int], keep: int | None, offset: int
-) -> dict[str, Any] | None:
+) -> CompletionLogprobs | None:
     """The completions form: four lists of equal length.
 
     Args:
@@ -111,7 +113,7 @@ def finite(logprob: float) -> float:
     return logprob if math.isfinite(logprob) else LOWEST_LOGPROB
 
 
-def _spelled(token_id: int, logprob: float, texts: TokenTexts, before: Sequence[int]) -> dict[str, Any]:
+def _spelled(token_id: int, logprob: float, texts: TokenTexts, before: Sequence[int]) -> TokenLogprob:
     token = texts.of(token_id, before)
     return {
         "token": token,

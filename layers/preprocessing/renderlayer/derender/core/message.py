@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.derender.core.custom_input import CustomInput
 from renderlayer.derender.core.options import Options
 from renderlayer.parsers.core.events import Answer, Call, CallArguments, CallStart, Content, Event, Reasoning
+
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import Delta, Message
 
 Json = dict[str, Any]
 # An open call of a custom tool: its index, and what its `CustomInput` remembers.
@@ -89,10 +92,10 @@ class CallEncoder:
         return self._rows.setdefault(index, {"id": None, "type": None, "index": index, **held})
 
 
-def message(answer: Answer, options: Options) -> Json:
+def message(answer: Answer, options: Options) -> Message:
     """A whole message, keys in the reference's order; `tool_calls` only when there are some."""
     calls = kept_calls(answer.calls, options)
-    out: Json = {
+    out: Message = {
         "role": "assistant",
         "content": "" if options.forced and answer.content is None else answer.content,
         "refusal": None,
@@ -113,7 +116,7 @@ def kept_calls(calls: Sequence[Call], options: Options) -> Sequence[Call]:
     return calls if options.parallel else calls[:1]
 
 
-def delta(events: Iterable[Event], options: Options, encoder: CallEncoder, finished: bool = False) -> Json:
+def delta(events: Iterable[Event], options: Options, encoder: CallEncoder, finished: bool = False) -> Delta:
     """What a chunk adds; absent values as nulls, the role left to the caller.
 
     Args:
@@ -129,7 +132,7 @@ def delta(events: Iterable[Event], options: Options, encoder: CallEncoder, finis
             reasoning.append(event.text)
         elif options.keep_calls and (options.parallel or event.index == 0):
             encoder.take(event)
-    out: Json = {"role": None, "content": "".join(content) or None, "reasoning": None}
+    out: Delta = {"role": None, "content": "".join(content) or None, "reasoning": None}
     if options.include_reasoning:
         out["reasoning"] = "".join(reasoning) or None
     if calls := encoder.encoded(finished):

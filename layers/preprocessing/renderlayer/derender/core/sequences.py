@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from renderlayer.derender.core.logprobs import TokenTexts, chat_logprobs, completion_logprobs, context_after
 from renderlayer.derender.core.message import CallEncoder, delta, finish_reason
@@ -14,7 +14,8 @@ from renderlayer.derender.core.parser_session import ParserSession
 from renderlayer.parsers.core.events import Content, Event
 from renderlayer.wire.derender import GenerateChunkChoice
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import ChatChunkChoice, ChatLogprobs, CompletionChoice
 
 
 @dataclass
@@ -34,7 +35,7 @@ class CompletionSequence:
     text_offset: int = 0
     total: int = 0
 
-    def step(self, choice: GenerateChunkChoice, prompt_token_ids: Sequence[int] | None) -> Json:
+    def step(self, choice: GenerateChunkChoice, prompt_token_ids: list[int] | None) -> CompletionChoice:
         """The choice of a text completion chunk."""
         options = self.options
         output = self.decoder.step(choice)
@@ -77,7 +78,7 @@ class ChatSequence:
     context: list[int] = field(default_factory=list)
     calls: CallEncoder = field(default_factory=CallEncoder)
 
-    def step(self, choice: GenerateChunkChoice) -> Json:
+    def step(self, choice: GenerateChunkChoice) -> ChatChunkChoice:
         """The choice of a chat completion chunk."""
         options = self.options
         output = self.decoder.step(choice)
@@ -87,7 +88,7 @@ class ChatSequence:
             told["role"] = "assistant"
         self.role_sent = True
         self.called |= "tool_calls" in told
-        logprobs = None
+        logprobs: ChatLogprobs | None = None
         if options.include_reasoning:
             logprobs = chat_logprobs(choice.logprobs, self.tokens, self.context, options.candidates)
         self.context = context_after(self.context, choice.token_ids or ())

@@ -137,7 +137,7 @@ class EventSequence:
         token_ids = choice.token_ids or []
         spelled = chat_logprobs(choice.logprobs, self.tokens, self.context, self.options.candidates)
         self.context = context_after(self.context, token_ids)
-        rows: list[Json | None] = list((spelled or {}).get("content") or ())
+        rows: list[Json | None] = [{**row} for row in (spelled and spelled["content"]) or ()]
         return [*rows, *[None] * len(token_ids)][: len(token_ids)]
 
 

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.derender.core.logprobs import finite
 from renderlayer.wire.derender import GenerateChunk, GenerateResponse, GenerateUsage, PromptLogprob
+
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import (
+        ChatChoice,
+        ChatChunk,
+        ChatChunkChoice,
+        ChatCompletion,
+        Completion,
+        CompletionChoice,
+        CompletionChunk,
+        Usage,
+    )
 
 Json = dict[str, Any]
 
 
 def chat_answer(
-    response: GenerateResponse, model: str, choices: Sequence[Json], usage: Json, with_prompt: bool
-) -> Json:
+    response: GenerateResponse, model: str, choices: list[ChatChoice], usage: Usage, with_prompt: bool
+) -> ChatCompletion:
     """A whole chat completion."""
     return {
         "id": response.request_id,
@@ -34,7 +46,9 @@ def chat_answer(
     }
 
 
-def completion_answer(responses: Sequence[GenerateResponse], model: str, choices: Sequence[Json], usage: Json) -> Json:
+def completion_answer(
+    responses: Sequence[GenerateResponse], model: str, choices: list[CompletionChoice], usage: Usage
+) -> Completion:
     """A whole text completion; transfer parameters only when all responses agree, metrics only from a single one."""
     return {
         "id": responses[0].request_id,
@@ -52,8 +66,13 @@ def completion_answer(responses: Sequence[GenerateResponse], model: str, choices
 
 
 def chat_chunk(
-    chunk: GenerateChunk, model: str, choices: Sequence[Json], usage: Json | None, with_prompt: bool, created: int
-) -> Json:
+    chunk: GenerateChunk,
+    model: str,
+    choices: list[ChatChunkChoice],
+    usage: Usage | None,
+    with_prompt: bool,
+    created: int,
+) -> ChatChunk:
     """A chat completion chunk."""
     return {
         "id": chunk.request_id,
@@ -71,8 +90,8 @@ def chat_chunk(
 
 
 def completion_chunk(
-    chunk: GenerateChunk, model: str, choices: Sequence[Json], usage: Json | None, created: int
-) -> Json:
+    chunk: GenerateChunk, model: str, choices: list[CompletionChoice], usage: Usage | None, created: int
+) -> CompletionChunk:
     """A text completion chunk."""
     return {
         "id": chunk.request_id,
@@ -87,7 +106,7 @@ def completion_chunk(
     }
 
 
-def whole_usage(responses: Sequence[GenerateResponse], prompt_tokens: int | None) -> Json:
+def whole_usage(responses: Sequence[GenerateResponse], prompt_tokens: int | None) -> Usage:
     """Token counts of whole answers.
 
     Args:
@@ -101,7 +120,7 @@ def whole_usage(responses: Sequence[GenerateResponse], prompt_tokens: int | None
     return _usage(prompt_tokens, completion_tokens, details)
 
 
-def chunk_usage(chunk: GenerateChunk, prompt_tokens: int | None) -> Json | None:
+def chunk_usage(chunk: GenerateChunk, prompt_tokens: int | None) -> Usage | None:
     """Token counts of a chunk, where the engine sent them; `prompt_tokens` is the caller's count."""
     usage = chunk.usage
     if usage is None:
@@ -128,7 +147,7 @@ def _prompt_logprob(row: PromptLogprob) -> Json:
     return {"logprob": finite(row.logprob), "rank": row.rank, "decoded_token": row.decoded_token}
 
 
-def _usage(prompt_tokens: int, completion_tokens: int, details: GenerateUsage) -> Json:
+def _usage(prompt_tokens: int, completion_tokens: int, details: GenerateUsage) -> Usage:
     return {
         "prompt_tokens": prompt_tokens,
         "total_tokens": prompt_tokens + completion_tokens,

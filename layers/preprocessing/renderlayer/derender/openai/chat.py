@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from renderlayer.derender.core import checks
 from renderlayer.derender.core.detokenize import Detokenizer, continued
@@ -20,7 +20,7 @@ from renderlayer.derender.core.parser_session import (
 )
 from renderlayer.derender.core.sequences import ChatSequence
 from renderlayer.derender.core.state import Resume, decode_stream_state, encode_stream_state
-from renderlayer.derender.openai.answers import Json, chat_answer, chat_chunk, chunk_usage, now, whole_usage
+from renderlayer.derender.openai.answers import chat_answer, chat_chunk, chunk_usage, now, whole_usage
 from renderlayer.errors import BadRequest
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.derender import (
@@ -31,13 +31,16 @@ from renderlayer.wire.derender import (
     parse_chat,
 )
 
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import ChatChoice, ChatCompletion, DerenderedChatChunk, StreamState
+
 ENDPOINT = "chat"
 
 # Fields that a parsed stream never uses: left out of every chunk's state, where their defaults would only cost bytes.
 _OF_PLAIN_STREAMS = frozenset({"prev_tokens", "prefix_offset", "read_offset", "logprob_text_offset"})
 
 
-def derender_chat(body: Any, server: ServedModel) -> Json:
+def derender_chat(body: Any, server: ServedModel) -> ChatCompletion | DerenderedChatChunk:
     """Derender a chat body as it came over the wire.
 
     Args:
@@ -59,7 +62,7 @@ def derender_chat(body: Any, server: ServedModel) -> Json:
     return chunk_of_chat(parsed, server)
 
 
-def whole_chat(body: DerenderChatRequest, server: ServedModel) -> Json:
+def whole_chat(body: DerenderChatRequest, server: ServedModel) -> ChatCompletion:
     """A whole response as a chat completion (wire.md 6.5)."""
     server.check_name(body.model)
     response = body.generate_response
@@ -82,7 +85,7 @@ def whole_chat(body: DerenderChatRequest, server: ServedModel) -> Json:
     return answer
 
 
-def chunk_of_chat(body: DerenderChatStreamRequest, server: ServedModel) -> Json:
+def chunk_of_chat(body: DerenderChatStreamRequest, server: ServedModel) -> DerenderedChatChunk:
     """One event of a stream as a chat completion chunk, with the state for the next (wire.md 6.6, 6.7)."""
     server.check_name(body.model)
     chunk = body.generate_chunk
@@ -100,7 +103,7 @@ def chunk_of_chat(body: DerenderChatStreamRequest, server: ServedModel) -> Json:
 
 def _whole_choice(
     choice: GenerateChoice, reading: ParseContext, prompt: Sequence[int] | None, tokens: TokenTexts, server: ServedModel
-) -> Json:
+) -> ChatChoice:
     checks.check_tokens(choice, "")
     options = reading.options
     output = whole_output(choice, prompt, options, server)
@@ -147,7 +150,7 @@ def resumed(body: DerenderChatStreamRequest, server: ServedModel) -> ChatSequenc
     return sequence
 
 
-def saved(sequence: ChatSequence, body: DerenderChatStreamRequest, server: ServedModel) -> dict[str, Any]:
+def saved(sequence: ChatSequence, body: DerenderChatStreamRequest, server: ServedModel) -> StreamState:
     """The state for the next chunk."""
     state = body.stream_state or DerenderStreamState()
     changes: dict[str, Any] = {
@@ -175,8 +178,9 @@ def saved(sequence: ChatSequence, body: DerenderChatStreamRequest, server: Serve
             inside["open_call"] = open_call
         changes |= {"output_token_ids": [], "output_chunk_lens": [], "last_tool_call_ids": []}
         changes["resume"] = encode_stream_state(inside, ENDPOINT, server)
-        return {name: value for name, value in state.after(changes).items() if name not in _OF_PLAIN_STREAMS}
-    return state.after(changes)
+        after = state.after(changes)
+        return cast("StreamState", {name: value for name, value in after.items() if name not in _OF_PLAIN_STREAMS})
+    return cast("StreamState", state.after(changes))
 
 
 def _plain(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.derender.core import checks
 from renderlayer.derender.core.logprobs import TokenTexts, completion_logprobs
 from renderlayer.derender.core.options import NO_REQUEST, Options, completion_options
 from renderlayer.derender.core.output import whole_output
 from renderlayer.derender.openai.answers import (
-    Json,
     chunk_usage,
     completion_answer,
     completion_chunk,
@@ -28,8 +27,11 @@ from renderlayer.wire.derender import (
     parse_completion,
 )
 
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import Completion, CompletionChoice, DerenderedCompletionChunk
 
-def derender_completion(body: Any, server: ServedModel) -> Json:
+
+def derender_completion(body: Any, server: ServedModel) -> Completion | DerenderedCompletionChunk:
     """Derender a completion body as it came over the wire.
 
     Args:
@@ -48,13 +50,13 @@ def derender_completion(body: Any, server: ServedModel) -> Json:
     return chunk_of_completion(parsed, server)
 
 
-def whole_completion(body: DerenderCompletionRequest, server: ServedModel) -> Json:
+def whole_completion(body: DerenderCompletionRequest, server: ServedModel) -> Completion:
     """Whole responses as one text completion."""
     server.check_name(body.model)
     _check(body, server)
     options = NO_REQUEST if body.completion_request is None else completion_options(body.completion_request)
     tokens = TokenTexts(server.model)
-    choices: list[Json] = []
+    choices: list[CompletionChoice] = []
     for at, response in enumerate(body.generate_responses):
         prompt = body.prompt_token_ids[at] if body.prompt_token_ids is not None else None
         prompt = response.prompt_token_ids if prompt is None else prompt
@@ -68,7 +70,7 @@ def whole_completion(body: DerenderCompletionRequest, server: ServedModel) -> Js
     )
 
 
-def chunk_of_completion(body: DerenderCompletionStreamRequest, server: ServedModel) -> Json:
+def chunk_of_completion(body: DerenderCompletionStreamRequest, server: ServedModel) -> DerenderedCompletionChunk:
     """One event of a stream as a text completion chunk, with the state for the next."""
     server.check_name(body.model)
     chunk = body.generate_chunk
@@ -102,7 +104,7 @@ def _whole_choice(
     options: Options,
     tokens: TokenTexts,
     server: ServedModel,
-) -> Json:
+) -> CompletionChoice:
     checks.check_tokens(choice, f" in response {response.request_id}")
     output = whole_output(choice, prompt, options, server)
     return {

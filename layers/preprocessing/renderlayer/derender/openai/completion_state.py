@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from renderlayer.derender.core import checks
 from renderlayer.derender.core.detokenize import continued
@@ -13,6 +13,9 @@ from renderlayer.derender.core.sequences import CompletionSequence
 from renderlayer.derender.core.state import decode_stream_state, encode_stream_state
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.derender import DerenderCompletionStreamRequest, DerenderStreamState
+
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import StreamState
 
 ENDPOINT = "completion"
 
@@ -44,7 +47,7 @@ def resumed(body: DerenderCompletionStreamRequest, server: ServedModel) -> Compl
     )
 
 
-def saved(sequence: CompletionSequence, body: DerenderCompletionStreamRequest, server: ServedModel) -> dict[str, Any]:
+def saved(sequence: CompletionSequence, body: DerenderCompletionStreamRequest, server: ServedModel) -> StreamState:
     """The state for the next chunk."""
     state = body.stream_state or DerenderStreamState()
     pieces, read = sequence.decoder.detokenizer.pieces()
@@ -57,4 +60,4 @@ def saved(sequence: CompletionSequence, body: DerenderCompletionStreamRequest, s
         "logprob_text_offset": sequence.text_offset,
         "resume": encode_stream_state({"options": options}, ENDPOINT, server) if options else None,
     }
-    return state.after(changes)
+    return cast("StreamState", state.after(changes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from renderlayer.derender.core import checks
 from renderlayer.derender.core.detokenize import Detokenizer
@@ -30,10 +30,14 @@ from renderlayer.wire.derender import (
     GenerateChunkChoice,
 )
 
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import ChatChunkChoice, CompletionChoice, Usage
+
 S = TypeVar("S", ChatSequence, CompletionSequence)
+C = TypeVar("C")
 
 
-class _Stream(ABC, Generic[S]):
+class _Stream(ABC, Generic[S, C]):
     """What both kinds of stream share: a sequence for each choice index, made when it first appears."""
 
     def __init__(
@@ -73,7 +77,7 @@ class _Stream(ABC, Generic[S]):
         usage = chunk_usage(chunk, self._prompt_tokens)
         return None if not choices and usage is None else self._envelope(chunk, choices, usage)
 
-    def _told(self, choice: GenerateChunkChoice, chunk: GenerateChunk) -> Json | None:
+    def _told(self, choice: GenerateChunkChoice, chunk: GenerateChunk) -> C | None:
         sequence = self._sequences.get(choice.index)
         if sequence is None:
             checks.check_count("choices", len(self._sequences) + 1, self._server)
@@ -89,13 +93,13 @@ class _Stream(ABC, Generic[S]):
     def _begin(self, index: int, chunk: GenerateChunk) -> S: ...
 
     @abstractmethod
-    def _step(self, sequence: S, choice: GenerateChunkChoice, chunk: GenerateChunk) -> Json | None: ...
+    def _step(self, sequence: S, choice: GenerateChunkChoice, chunk: GenerateChunk) -> C | None: ...
 
     @abstractmethod
-    def _envelope(self, chunk: GenerateChunk, choices: Sequence[Json], usage: Json | None) -> Json: ...
+    def _envelope(self, chunk: GenerateChunk, choices: list[C], usage: Usage | None) -> Json: ...
 
 
-class ChatStream(_Stream[ChatSequence]):
+class ChatStream(_Stream[ChatSequence, "ChatChunkChoice"]):
     """A chat completion stream.
 
     Args:
@@ -136,26 +140,25 @@ class ChatStream(_Stream[ChatSequence]):
             options, self._decoder(options), self._tokens, parsing, len(self._prompt or ()), calls=calls
         )
 
-    def _step(self, sequence: ChatSequence, choice: GenerateChunkChoice, chunk: GenerateChunk) -> Json | None:
+    def _step(
+        self, sequence: ChatSequence, choice: GenerateChunkChoice, chunk: GenerateChunk
+    ) -> ChatChunkChoice | None:
         told = sequence.step(choice)
         if self._output is not None and choice.index == 0:
             self._output += choice.token_ids or ()
-        silent = not any(told["delta"].values()) and all(
-            told[key] is None for key in ("logprobs", "finish_reason", "token_ids")
-        )
-        return None if silent else told
+        return None if not any(told["delta"].values()) and _is_silent(told) else told
 
-    def _envelope(self, chunk: GenerateChunk, choices: Sequence[Json], usage: Json | None) -> Json:
+    def _envelope(self, chunk: GenerateChunk, choices: list[ChatChunkChoice], usage: Usage | None) -> Json:
         with_prompt = self._request is not None and bool(self._request.return_token_ids)
-        told = chat_chunk(chunk, self._model, choices, usage, with_prompt, self._created)
+        answer: Json = {**chat_chunk(chunk, self._model, choices, usage, with_prompt, self._created)}
         if self._output is not None and any(choice["finish_reason"] and choice["index"] == 0 for choice in choices):
             from renderlayer.derender.core.prefix import kept_prefix
 
-            told["prefix"] = kept_prefix(self._prompt, self._output, self._server)
-        return told
+            answer["prefix"] = kept_prefix(self._prompt, self._output, self._server)
+        return answer
 
 
-class CompletionStream(_Stream[CompletionSequence]):
+class CompletionStream(_Stream[CompletionSequence, "CompletionChoice"]):
     """A text completion stream.
 
     Args:
@@ -182,13 +185,21 @@ class CompletionStream(_Stream[CompletionSequence]):
         decoder = self._decoder(self._options)
         return CompletionSequence(self._options, decoder, self._tokens, total=len(self._prompt or ()))
 
-    def _step(self, sequence: CompletionSequence, choice: GenerateChunkChoice, chunk: GenerateChunk) -> Json | None:
+    def _step(
+        self, sequence: CompletionSequence, choice: GenerateChunkChoice, chunk: GenerateChunk
+    ) -> CompletionChoice | None:
         told = sequence.step(choice, chunk.prompt_token_ids)
-        silent = not told["text"] and all(told[key] is None for key in ("logprobs", "finish_reason", "token_ids"))
-        return None if silent else {**told, "index": self._first_index + choice.index}
+        if not told["text"] and _is_silent(told):
+            return None
+        return {**told, "index": self._first_index + choice.index}
 
-    def _envelope(self, chunk: GenerateChunk, choices: Sequence[Json], usage: Json | None) -> Json:
-        return completion_chunk(chunk, self._model, choices, usage, self._created)
+    def _envelope(self, chunk: GenerateChunk, choices: list[CompletionChoice], usage: Usage | None) -> Json:
+        return {**completion_chunk(chunk, self._model, choices, usage, self._created)}
+
+
+def _is_silent(choice: ChatChunkChoice | CompletionChoice) -> bool:
+    """Whether a choice without text tells nothing else either."""
+    return choice["logprobs"] is None and choice["finish_reason"] is None and choice["token_ids"] is None
 
 
 def stream_chat(events: Iterable[Any], server: ServedModel) -> Iterator[Json]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from renderlayer.errors import BadRequest, Conflict
 from renderlayer.render.continuing.history import (
@@ -36,13 +36,16 @@ from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.generate import ContinueFrom
 
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import Continuation
+
 Json = dict[str, Any]
 FIELD = "continue_from"
 
 
 def continued(
     request: ChatCompletionRequest, writer: Writer, render: Callable[[], Prompt]
-) -> tuple[Prompt, dict[str, Any]]:
+) -> tuple[Prompt, Continuation]:
     """The prompt of a request with `continue_from`.
 
     Args:
@@ -84,7 +87,7 @@ def continued(
     return prompt, _told("extended", None, len(ids), len(suffix))
 
 
-def _told(mode: str, reason: str | None, kept: int, appended: int) -> dict[str, Any]:
+def _told(mode: Literal["extended", "rendered"], reason: str | None, kept: int, appended: int) -> Continuation:
     return {"mode": mode, "reason": reason, "kept": kept, "appended": appended}
 
 

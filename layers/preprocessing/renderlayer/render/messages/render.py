@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from renderlayer.errors import BadRequest
 from renderlayer.render.chat import prompt_length, render_chat
@@ -13,10 +13,13 @@ from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.messages import CountTokensRequest, MessagesRequest
 
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import GenerateRequest
+
 T = TypeVar("T")
 
 
-def render_messages(request: MessagesRequest, server: ServedModel, header_id: str | None = None) -> dict[str, Any]:
+def render_messages(request: MessagesRequest, server: ServedModel, header_id: str | None = None) -> GenerateRequest:
     """Turn a Messages request into a GenerateRequest, by way of the chat request that means the same.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from renderlayer.errors import InvalidRequest
 from renderlayer.render.chat import rendered
@@ -12,8 +12,11 @@ from renderlayer.render.result import response_id
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.responses import ResponsesRequest
 
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import GenerateRequest
 
-def render_responses(request: ResponsesRequest, server: ServedModel, header_id: str | None = None) -> dict[str, Any]:
+
+def render_responses(request: ResponsesRequest, server: ServedModel, header_id: str | None = None) -> GenerateRequest:
     """Turn a Responses request into a GenerateRequest.
 
     Args:

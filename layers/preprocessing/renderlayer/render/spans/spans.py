@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from renderlayer.errors import BadRequest
 from renderlayer.render.continuing.refusal import NotExtended
@@ -12,10 +12,13 @@ from renderlayer.render.spans.sampled import sampled_in
 from renderlayer.render.spans.tokens import mask, on_tokens, runs
 from renderlayer.wire.chat import ChatCompletionRequest
 
+if TYPE_CHECKING:
+    from renderlayer.wire.answers import TokenSpans
+
 FIELD = "return_token_spans"
 
 
-def token_spans(request: ChatCompletionRequest, writer: Writer, token_ids: list[int]) -> dict[str, Any]:
+def token_spans(request: ChatCompletionRequest, writer: Writer, token_ids: list[int]) -> TokenSpans:
     """The keys that the answer has beside the others.
 
     Args:
