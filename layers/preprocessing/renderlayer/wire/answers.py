@@ -243,6 +243,7 @@ class ChatCompletion(_Answer):
     prompt_token_ids: list[int] | None
     prompt_text: None
     ec_transfer_params: Json | None
+    continuation: NotRequired[Continuation]
     prefix: NotRequired[str | None]
 
 
@@ -253,6 +254,7 @@ class ChatChunk(_Answer):
     usage: Usage | None
     prompt_token_ids: list[int] | None
     prompt_text: None
+    continuation: NotRequired[Continuation]
     prefix: NotRequired[str | None]
 
 

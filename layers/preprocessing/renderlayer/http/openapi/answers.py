@@ -1,4 +1,5 @@
-"""Answers of the OpenAI endpoints, as models of the API's description; `derender` makes them as plain data."""
+"""Answers of the OpenAI endpoints, as models of the API's description; `derender` makes them as plain data, whose
+types (`renderlayer.wire.answers`) have the same keys."""
 
 from __future__ import annotations
 
