@@ -11,7 +11,7 @@ from infra.local.batch_cloud import Cloud
 from renderlayer.batch.steps.claims import Job, Shard
 from renderlayer.batch.steps.dead_letters import DeadLetterHandler
 from renderlayer.batch.steps.join import Joiner
-from renderlayer.batch.steps.running import Endpoint
+from renderlayer.batch.steps.running import LineEndpoint
 from renderlayer.batch.steps.sharder import Limits
 from renderlayer.batch.steps.split import Splitter
 from renderlayer.batch.steps.work import Worker
@@ -46,12 +46,12 @@ class Steps:
         engine: Callable[[Any, str], Any] = echo,
         limits: Limits = FOUR_LINES,
         concurrency: int = 4,
-        endpoints: Mapping[str, Endpoint] | None = None,
+        endpoints: Mapping[str, LineEndpoint] | None = None,
     ) -> None:
         self.cloud = cloud
         self.bucket = Bucket(cloud.bucket)
         self.queues = {name: Queue(url) for name, url in cloud.queues.items()}
-        endpoints = endpoints or {ECHO: Endpoint(echo, False), ENGINE: Endpoint(engine, True)}
+        endpoints = endpoints or {ECHO: LineEndpoint(echo, False), ENGINE: LineEndpoint(engine, True)}
         self.splitter = Splitter(self.bucket, self.queues["split"], self.queues["work"], limits, 24)
         self.worker = Worker(self.bucket, self.queues["work"], endpoints, concurrency)
         self.joiner = Joiner(self.bucket)

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from infra.local.batch_cloud import Cloud
-from renderlayer.batch.steps.running import Endpoint
+from renderlayer.batch.steps.running import LineEndpoint
 from renderlayer.batch.steps.sharder import Limits
 from renderlayer.http.batch_endpoints import endpoints
 from renderlayer.pipeline.engine import Engine
@@ -79,7 +79,9 @@ def test_an_engine_that_is_restarted(cloud: Cloud, tmp_path: Path) -> None:
         answered.append(request_id)
         return found
 
-    steps = Steps(cloud, endpoints={URL: Endpoint(answer, waits=True)}, limits=Limits(1 << 20, LINES), concurrency=8)
+    steps = Steps(
+        cloud, endpoints={URL: LineEndpoint(answer, waits=True)}, limits=Limits(1 << 20, LINES), concurrency=8
+    )
     (shard,) = steps.split("".join(json.dumps(row) + "\n" for row in rows).encode())
     outcomes: list[dict[str, Any]] = []
 

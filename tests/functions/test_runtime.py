@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from renderlayer.http.aws.runtime import Answer
+from renderlayer.http.aws.runtime import RuntimeAnswer
 from renderlayer.served_model import ServedModel
 from tests.events import function_url
 from tests.runtime import Function
@@ -18,7 +18,7 @@ RUNTIME = "renderlayer.http.aws.runtime"
 class Repeating:
     """A handler that repeats a header."""
 
-    def stream(self, event: dict[str, Any], context: Any, answer: Answer) -> None:
+    def stream(self, event: dict[str, Any], context: Any, answer: RuntimeAnswer) -> None:
         answer.begin(
             200, [(b"Vary", b"accept-encoding"), (b"vary", b"origin"), (b"Set-Cookie", b"a=1"), (b"set-cookie", b"b=2")]
         )

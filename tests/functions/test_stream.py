@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from renderlayer.derender.core import sse
-from renderlayer.http.aws.runtime import Answer
+from renderlayer.http.aws.runtime import RuntimeAnswer
 from renderlayer.served_model import ServedModel
 from tests.derender.engine import encoded, events, split
 from tests.events import function_url
@@ -129,7 +129,7 @@ def test_what_is_wrong_before_the_first_token_is_an_ordinary_error(ask: Callable
 class Broken:
     """A handler that fails before or in the middle of its answer."""
 
-    def stream(self, event: dict[str, Any], context: Any, answer: Answer) -> None:
+    def stream(self, event: dict[str, Any], context: Any, answer: RuntimeAnswer) -> None:
         if event["begin"]:
             answer.begin(
                 200, [(b"Set-Cookie", b"a=1"), (b"X-Left", str(context.get_remaining_time_in_millis()).encode())]

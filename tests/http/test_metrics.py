@@ -16,7 +16,7 @@ from renderlayer.http.execution import measures
 from renderlayer.http.execution.measures import COUNTS, count_tokens
 from renderlayer.http.server.metrics import Metrics
 from renderlayer.multimodal import uuid_cache
-from renderlayer.multimodal.items import Content
+from renderlayer.multimodal.items import EncodedMedia
 from renderlayer.pipeline import engine_states
 from renderlayer.served_model import ServedModel
 
@@ -68,7 +68,7 @@ def test_requests_tokens_and_stages_are_counted(server: ServedModel) -> None:
 
 def test_looking_up_media_by_uuid_is_counted(server: ServedModel) -> None:
     http = client(server)
-    name, content = uuid4().hex, Content(bytes(1000), None)
+    name, content = uuid4().hex, EncodedMedia(bytes(1000), None)
     assert uuid_cache.find("image", name) is None
     uuid_cache.keep("image", name, content)
     assert uuid_cache.find("image", name) == content

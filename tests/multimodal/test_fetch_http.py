@@ -11,7 +11,7 @@ import pytest
 
 from renderlayer.errors import BadRequest, RenderLayerError, Unprocessable
 from renderlayer.multimodal import fetch
-from renderlayer.multimodal.fetch.budget import Budget, Deadline
+from renderlayer.multimodal.fetch.budget import Deadline, FetchBudget
 from renderlayer.multimodal.fetch.http import fetch as fetch_http
 from renderlayer.settings import Settings
 from tests.multimodal import servers
@@ -22,8 +22,8 @@ ONCE = replace(OPEN, media_fetch_attempts=1)
 CLOSED = Settings()
 
 
-def get(url: str, settings: Settings = OPEN, seconds: float = 60, budget: Budget | None = None) -> bytes:
-    return fetch_http(url, settings, Deadline(seconds), budget or Budget(settings))
+def get(url: str, settings: Settings = OPEN, seconds: float = 60, budget: FetchBudget | None = None) -> bytes:
+    return fetch_http(url, settings, Deadline(seconds), budget or FetchBudget(settings))
 
 
 def test_a_body_with_and_without_length() -> None:
@@ -95,16 +95,16 @@ def test_items_have_a_largest_size() -> None:
     with serving(told=content(bytes(101)), untold=servers.unframed(bytes(101))) as server:
         for path in ("/told", "/untold"):
             with pytest.raises(Unprocessable, match="exceed the limit of 100 bytes an item"):
-                get(server.url(path), budget=Budget(Settings(max_media_item_bytes=100)))
+                get(server.url(path), budget=FetchBudget(Settings(max_media_item_bytes=100)))
 
 
 def test_downloads_of_a_request_have_a_largest_sum() -> None:
-    budget = Budget(Settings(max_media_request_bytes=150))
+    budget = FetchBudget(Settings(max_media_request_bytes=150))
     with serving(a=content(bytes(100))) as server:
         get(server.url("/a"), budget=budget)
         with pytest.raises(Unprocessable, match="Request media downloads exceed"):
             get(server.url("/a"), budget=budget)
-        unlimited = Budget(Settings(max_media_request_bytes=0))
+        unlimited = FetchBudget(Settings(max_media_request_bytes=0))
         assert get(server.url("/a"), budget=unlimited) == bytes(100)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from renderlayer.errors import BadRequest, NotImplementedHere, RenderLayerError, Unprocessable
 from renderlayer.multimodal.fetch import fetch_all, s3
-from renderlayer.multimodal.items import Content
+from renderlayer.multimodal.items import EncodedMedia
 from renderlayer.settings import Settings
 
 
@@ -35,7 +35,7 @@ def test_data_urls(head: str) -> None:
 
 def test_lists_of_frames_stay_text() -> None:
     url = "data:video/JPEG;base64,QQ==,Qg=="
-    assert fetch_all([("video", url)], Settings()) == [Content(b"QQ==,Qg==", "video/jpeg")]
+    assert fetch_all([("video", url)], Settings()) == [EncodedMedia(b"QQ==,Qg==", "video/jpeg")]
 
 
 @pytest.mark.parametrize(

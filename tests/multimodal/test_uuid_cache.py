@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from renderlayer.multimodal import uuid_cache
-from renderlayer.multimodal.items import Content
+from renderlayer.multimodal.items import EncodedMedia
 from renderlayer.multimodal.uuid_cache import Recent
 
 
@@ -17,22 +17,22 @@ def small() -> Recent:
 
 
 def test_the_least_recently_used_go_first(small: Recent) -> None:
-    small.keep("image", "a", Content(bytes(40_000)))
-    small.keep("image", "b", Content(bytes(40_000)))
+    small.keep("image", "a", EncodedMedia(bytes(40_000)))
+    small.keep("image", "b", EncodedMedia(bytes(40_000)))
     assert small.find("image", "a") is not None
-    small.keep("image", "c", Content(bytes(40_000)))
+    small.keep("image", "c", EncodedMedia(bytes(40_000)))
     assert small.find("image", "b") is None
-    assert small.find("image", "a") == small.find("image", "c") == Content(bytes(40_000))
+    assert small.find("image", "a") == small.find("image", "c") == EncodedMedia(bytes(40_000))
 
 
 def test_what_is_too_large_is_not_kept(small: Recent) -> None:
-    small.keep("image", "a", Content(bytes(40_000)))
-    small.keep("image", "a", Content(bytes(100_001)))
+    small.keep("image", "a", EncodedMedia(bytes(40_000)))
+    small.keep("image", "a", EncodedMedia(bytes(100_001)))
     assert small.find("image", "a") is None
 
 
 def test_modalities_have_their_own_names(small: Recent) -> None:
-    small.keep("image", "a", Content(b"x"))
+    small.keep("image", "a", EncodedMedia(b"x"))
     assert small.find("video", "a") is None
 
 
@@ -41,7 +41,7 @@ def test_memory_is_bounded_whatever_is_kept(small: Recent, name: int, data: int)
     tracemalloc.start()
     try:
         for number in range(3000):
-            small.keep("image", f"{number:0{name}}", Content(number.to_bytes(data, "big")))
+            small.keep("image", f"{number:0{name}}", EncodedMedia(number.to_bytes(data, "big")))
         size, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -49,5 +49,5 @@ def test_memory_is_bounded_whatever_is_kept(small: Recent, name: int, data: int)
 
 
 def test_a_process_keeps_some() -> None:
-    uuid_cache.keep("image", "tests.multimodal.test_recent", Content(b"x"))
-    assert uuid_cache.find("image", "tests.multimodal.test_recent") == Content(b"x")
+    uuid_cache.keep("image", "tests.multimodal.test_recent", EncodedMedia(b"x"))
+    assert uuid_cache.find("image", "tests.multimodal.test_recent") == EncodedMedia(b"x")

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from renderlayer.references import ResolveReferences
 from renderlayer.references.address import Address, Place
-from renderlayer.references.content_store import Content, ContentStore
+from renderlayer.references.content_store import ContentStore, StoredContent
 from renderlayer.references.middleware import PATH
 from renderlayer.references.payload_metadata import PayloadMetadata
 from renderlayer.settings import Settings
@@ -58,7 +58,9 @@ def _encoded(body: Any) -> bytes:
 
 def stored(store: ObjectStore, place: Place, data: bytes, name: str | None = None, model: str = MODEL) -> Address:
     """Put a payload where render would."""
-    kept = ContentStore(store, place, model, 2).keep(Content("f" * 32, name or os.urandom(8).hex(), 70, lambda: data))
+    kept = ContentStore(store, place, model, 2).get_or_put(
+        StoredContent("f" * 32, name or os.urandom(8).hex(), 70, lambda: data)
+    )
     assert isinstance(kept, Address)
     return kept
 

@@ -23,7 +23,7 @@ from transformers.utils import ModelOutput
 from infra.generate.options import Options
 from renderlayer.errors import BadRequest, ConfigurationError, FailedDependency
 from renderlayer.references.address import Address, Place, place_of
-from renderlayer.references.content_store import Content, ContentStore
+from renderlayer.references.content_store import ContentStore, StoredContent
 from renderlayer.references.fetch import Flawed, as_bytes, describe
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
@@ -65,7 +65,7 @@ class ObjectStoreConnector:
     Args:
         model: the model.
         store, place: where embeddings are.
-        shelf: keeps them there.
+        contents: keeps them there.
         produces, consumes: the engine's roles.
     """
 
@@ -74,14 +74,14 @@ class ObjectStoreConnector:
         model: PreTrainedModel,
         store: ObjectStore,
         place: Place,
-        shelf: ContentStore,
+        contents: ContentStore,
         produces: bool,
         consumes: bool,
     ) -> None:
         self._model = model
         self._store = store
         self._place = place
-        self._shelf = shelf
+        self._contents = contents
         self._produces = produces
         self._consumes = consumes
 
@@ -140,7 +140,7 @@ class ObjectStoreConnector:
         """Where the embedding is, under the digest of its content."""
         data = embedding.dump()
         name = hashlib.sha256(data).hexdigest()
-        address = self._shelf.keep(Content("embedding", name, len(embedding.pooled), lambda: data))
+        address = self._contents.get_or_put(StoredContent("embedding", name, len(embedding.pooled), lambda: data))
         return {"uri": str(address), "size_bytes": len(data)}
 
     def _loaded(self, mm_hash: str, coordinates: Mapping[str, Any]) -> Embedding:
@@ -174,8 +174,8 @@ def open_connector(model: PreTrainedModel, server: ServedModel, options: Options
         raise ConfigurationError("--ec-transfer-config: this model encodes no images")
     place = embeddings_place(server.settings)
     store = S3Store()
-    shelf = ContentStore(store, place, server.model.facts.fingerprint, server.settings.reference_days)
-    return ObjectStoreConnector(model, store, place, shelf, *_ROLES[role])
+    contents = ContentStore(store, place, server.model.facts.fingerprint, server.settings.reference_days)
+    return ObjectStoreConnector(model, store, place, contents, *_ROLES[role])
 
 
 def embeddings_place(settings: Settings) -> Place:

@@ -7,7 +7,7 @@ from functools import cache
 
 from renderlayer.batch.steps.dead_letters import DeadLetterHandler
 from renderlayer.batch.steps.join import Joiner
-from renderlayer.batch.steps.running import Endpoint
+from renderlayer.batch.steps.running import LineEndpoint
 from renderlayer.batch.steps.sharder import Limits
 from renderlayer.batch.steps.split import Splitter
 from renderlayer.batch.steps.work import Worker
@@ -34,7 +34,7 @@ def joiner() -> Joiner:
     return Joiner(_bucket(Settings.from_environment()))
 
 
-def worker(settings: Settings, endpoints: Mapping[str, Endpoint]) -> Worker:
+def worker(settings: Settings, endpoints: Mapping[str, LineEndpoint]) -> Worker:
     """A worker; without endpoints it can give shards up, and no more."""
     queue = Queue(required(settings, "batch_work_queue"))
     return Worker(_bucket(settings), queue, endpoints, settings.batch_concurrency)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from renderlayer.bundle.continuation import cut, marked
-from renderlayer.bundle.engines.engine import Analysis, Engine
+from renderlayer.bundle.engines.engine import Analysis, TemplateEngine
 from renderlayer.errors import BadRequest
 
 NO_TEMPLATE = (
@@ -52,7 +52,7 @@ class ChatTemplate:
     def __init__(
         self,
         source: str,
-        engine: Callable[[str], Engine],
+        engine: Callable[[str], TemplateEngine],
         analyse: Callable[[str], Analysis],
         special_tokens: Mapping[str, str],
         content_format: str | None = None,
@@ -63,7 +63,7 @@ class ChatTemplate:
         self._special_tokens = special_tokens
         self._content_format = content_format
 
-    def with_engine(self, engine: Callable[[str], Engine]) -> ChatTemplate:
+    def with_engine(self, engine: Callable[[str], TemplateEngine]) -> ChatTemplate:
         """The same template, compiled by another engine."""
         return ChatTemplate(self.source, engine, self._analyse, self._special_tokens, self._content_format)
 
@@ -126,7 +126,7 @@ class ChatTemplate:
         return {**self._special_tokens, **given}
 
     @cached_property
-    def _engine(self) -> Engine:
+    def _engine(self) -> TemplateEngine:
         return self._make_engine(self.source)
 
     @cached_property
@@ -238,13 +238,13 @@ def template_text(chosen: str) -> str:
         raise ConfigurationError(f"chat_template: {chosen!r} is neither a template nor a readable file") from error
 
 
-def _mini_engine(source: str) -> Engine:
+def _mini_engine(source: str) -> TemplateEngine:
     from renderlayer.bundle.engines.mini import MiniEngine
 
     return MiniEngine(source)
 
 
-def _jinja_engine(source: str) -> Engine:
+def _jinja_engine(source: str) -> TemplateEngine:
     from renderlayer.bundle.engines.jinja import JinjaEngine
 
     return JinjaEngine(source)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from renderlayer.batch.setup import worker
 from renderlayer.batch.steps.lines import LineError
-from renderlayer.batch.steps.running import Endpoint
+from renderlayer.batch.steps.running import LineEndpoint
 from renderlayer.batch.steps.work import Worker
 from renderlayer.http.complete import PATHS
 from renderlayer.http.routes import ROUTES, Route
@@ -23,12 +23,12 @@ from renderlayer.settings import Settings
 T = TypeVar("T")
 
 
-def endpoints(server: ServedModel, engine: Engine | None) -> dict[str, Endpoint]:
+def endpoints(server: ServedModel, engine: Engine | None) -> dict[str, LineEndpoint]:
     """URLs of lines, and what they do."""
-    routes = {route.path: Endpoint(_routed(route, server), waits=False) for route in ROUTES}
+    routes = {route.path: LineEndpoint(_routed(route, server), waits=False) for route in ROUTES}
     if engine is None:
         return routes
-    doors = {path: Endpoint(_completed(door.begin, server, engine), waits=True) for path, door in PATHS.items()}
+    doors = {path: LineEndpoint(_completed(door.begin, server, engine), waits=True) for path, door in PATHS.items()}
     return routes | doors
 
 

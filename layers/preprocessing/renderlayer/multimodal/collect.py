@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal import uuid_cache
 from renderlayer.multimodal.fetch import fetch_all
-from renderlayer.multimodal.items import Content, MediaItem, embeds_of, is_embeds, url_of
+from renderlayer.multimodal.items import EncodedMedia, MediaItem, embeds_of, is_embeds, url_of
 from renderlayer.settings import Settings
 
 
-def collect(items: Sequence[MediaItem], settings: Settings) -> list[Content]:
+def collect(items: Sequence[MediaItem], settings: Settings) -> list[EncodedMedia]:
     """The content of each item, in order.
 
     Raises:
@@ -22,7 +22,7 @@ def collect(items: Sequence[MediaItem], settings: Settings) -> list[Content]:
     urls = [None if is_embeds(item) else url_of(item) for item in items]
     _check_identified(items, urls)
     fetched = iter(fetch_all([(item.modality, url) for item, url in zip(items, urls, strict=True) if url], settings))
-    contents: list[Content] = []
+    contents: list[EncodedMedia] = []
     for item, index, url in zip(items, _ordinals(items), urls, strict=True):
         content = next(fetched) if url else _without_url(item, settings)
         if content is None:
@@ -33,13 +33,13 @@ def collect(items: Sequence[MediaItem], settings: Settings) -> list[Content]:
     return contents
 
 
-def _without_url(item: MediaItem, settings: Settings) -> Content | None:
+def _without_url(item: MediaItem, settings: Settings) -> EncodedMedia | None:
     payload = embeds_of(item) if is_embeds(item) else None
     if payload is None:
         return uuid_cache.find(item.modality, item.uuid or "")
     from renderlayer.multimodal.wire.embeds import read_embeds
 
-    return Content(b"", embeds=read_embeds(payload, settings.max_media_item_bytes))
+    return EncodedMedia(b"", embeds=read_embeds(payload, settings.max_media_item_bytes))
 
 
 def _check_identified(items: Sequence[MediaItem], urls: Sequence[str | None]) -> None:

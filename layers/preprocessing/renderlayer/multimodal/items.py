@@ -40,7 +40,7 @@ class MediaItem:
 
 
 @dataclass(frozen=True)
-class Content:
+class EncodedMedia:
     """The encoded bytes of an item, and their media type where a data URL names it; or embeddings, by field."""
 
     data: bytes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.families.base import Embeds, Family
 from renderlayer.multimodal.fetch.data_url import FRAME_LIST
-from renderlayer.multimodal.items import Content
+from renderlayer.multimodal.items import EncodedMedia
 from renderlayer.multimodal.wire.identity import Array, Loaded
 from renderlayer.settings import Settings
 
@@ -37,7 +37,7 @@ class Medium:
 
 
 def open_media(
-    contents: Sequence[tuple[str, Content]],
+    contents: Sequence[tuple[str, EncodedMedia]],
     io_kwargs: IOKwargs,
     family: Family,
     settings: Settings,
@@ -60,13 +60,13 @@ def open_media(
     return opened
 
 
-def _embeds(content: Content) -> Medium:
+def _embeds(content: EncodedMedia) -> Medium:
     embeds = content.embeds or {}
     bare = embeds.get("")
     return Medium(Embeds(embeds), bare if bare is not None else embeds, 0)
 
 
-def _image(content: Content, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
+def _image(content: EncodedMedia, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
     from renderlayer.multimodal.image.picture import ImageIO, open_picture
 
     picture = open_picture(content.data, ImageIO.parse(io_kwargs.get("image", {})), settings)
@@ -75,7 +75,7 @@ def _image(content: Content, io_kwargs: IOKwargs, family: Family, settings: Sett
     return Medium(picture, identity, width * height * _BYTES_A_PIXEL)
 
 
-def _video(content: Content, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
+def _video(content: EncodedMedia, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
     from renderlayer.multimodal.image.picture import ImageIO
     from renderlayer.multimodal.video.clip import open_clip, open_frames
 
@@ -96,7 +96,7 @@ def _video_data(clip: Clip) -> Loaded:
     return Loaded("video", Array("|u1", (len(clip.indices), height, width, 3), frames))
 
 
-def _audio(content: Content, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
+def _audio(content: EncodedMedia, io_kwargs: IOKwargs, family: Family, settings: Settings) -> Medium:
     from renderlayer.multimodal.audio.sound import open_sound
 
     sound = open_sound(content.data, family.sampling_rate, settings)

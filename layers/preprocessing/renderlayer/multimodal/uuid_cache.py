@@ -13,7 +13,7 @@ from typing import Literal
 
 from cachetools import LRUCache
 
-from renderlayer.multimodal.items import Content
+from renderlayer.multimodal.items import EncodedMedia
 
 CAPACITY = 64 << 20  # bytes of all items, their names and what surrounds them
 
@@ -33,9 +33,9 @@ class Recent:
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._lock = threading.Lock()
-        self._items: LRUCache[Name, tuple[Content, int]] = LRUCache(capacity, getsizeof=lambda item: item[1])
+        self._items: LRUCache[Name, tuple[EncodedMedia, int]] = LRUCache(capacity, getsizeof=lambda item: item[1])
 
-    def keep(self, modality: str, uuid: str, content: Content) -> None:
+    def keep(self, modality: str, uuid: str, content: EncodedMedia) -> None:
         """Remember an item."""
         name = (modality, uuid)
         size = sum(map(sys.getsizeof, (name, uuid, content, content.data, content.media_type))) + _OVERHEAD
@@ -46,7 +46,7 @@ class Recent:
             held = self._items.currsize
         _tell(None, held)
 
-    def find(self, modality: str, uuid: str) -> Content | None:
+    def find(self, modality: str, uuid: str) -> EncodedMedia | None:
         """The item's content, None when it is not known here."""
         with self._lock:
             found = self._items.get((modality, uuid))

@@ -40,7 +40,7 @@ TOOL_PARSERS = tuple(sorted([*TOOLS, *BY_TEMPLATE, "openai"]))
 REASONING_PARSERS = tuple(sorted([*REASONING, *BY_TEMPLATE, "openai_gptoss"]))
 
 
-class Facts(Protocol):
+class ModelFacts(Protocol):
     """What parsers ask of a model's facts: its type, its tokenizer's response template, and what packing found: the
     parsers that suit it, and the variables by which its template switches thinking."""
 
@@ -64,7 +64,7 @@ class Model(Protocol):
     """What parsers ask of a model."""
 
     @property
-    def facts(self) -> Facts: ...
+    def facts(self) -> ModelFacts: ...
 
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -90,7 +90,7 @@ def open_parser(names: ParserNames, model: Model) -> Parser | None:
 class _Key:
     """A model as a cache key: by the identity of its vocabulary."""
 
-    def __init__(self, vocabulary: Vocabulary, facts: Facts) -> None:
+    def __init__(self, vocabulary: Vocabulary, facts: ModelFacts) -> None:
         self.vocabulary = vocabulary
         self.facts = facts
 

@@ -21,8 +21,8 @@ _REMEMBERED = 10_000  # versions of objects that were read and right
 
 
 @dataclass(frozen=True)
-class Content:
-    """What belongs on the shelf.
+class StoredContent:
+    """What belongs in the store.
 
     Args:
         fingerprint, name: its address within the place.
@@ -58,8 +58,8 @@ class ContentStore:
         self._read: dict[tuple[Address, str], None] = {}
         self._flights: SingleFlight[Address | Data] = SingleFlight()
 
-    def keep(self, content: Content, small: int = 0) -> Address | Data:
-        """See to it that the content is on the shelf.
+    def get_or_put(self, content: StoredContent, small: int = 0) -> Address | Data:
+        """See to it that the content is in the store.
 
         Args:
             small: contents of at most so many bytes are given back, and not stored.
@@ -89,7 +89,7 @@ class ContentStore:
         except Gone:
             return None
 
-    def _kept(self, address: Address, content: Content, small: int) -> Address | Data:
+    def _kept(self, address: Address, content: StoredContent, small: int) -> Address | Data:
         data: Data | None = None
         for _ in range(_ROUNDS):
             stored = self._store.describe(address)

@@ -11,7 +11,7 @@ from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.wire.payload import Slot, Writer, in_place
 from renderlayer.references.address import Address, Place, place_of
-from renderlayer.references.content_store import Content, ContentStore
+from renderlayer.references.content_store import ContentStore, StoredContent
 from renderlayer.settings import Settings
 from renderlayer.storage.s3 import S3Store
 
@@ -34,16 +34,18 @@ def payload_writer(payload: str, settings: Settings, model: Model, items: int) -
         if payload == "auto":
             return in_place()
         raise BadRequest("This server has no bucket for references (RENDERLAYER_REFERENCE_BUCKET).", "mm_payload")
-    return referring(shelf_of(settings, model), settings.reference_above // items if payload == "auto" else 0)
+    return referring(content_store_of(settings, model), settings.reference_above // items if payload == "auto" else 0)
 
 
-def referring(shelf: ContentStore, share: int = 0) -> Writer:
-    """A writer that keeps payloads on a shelf, but for those of at most `share` bytes in base64."""
+def referring(contents: ContentStore, share: int = 0) -> Writer:
+    """A writer that keeps payloads in the store, but for those of at most `share` bytes in base64."""
 
     def write(slot: Slot) -> str:
         from pybase64 import b64encode_as_string
 
-        kept = shelf.keep(Content(slot.fingerprint, slot.mm_hash, slot.length, slot.compute), share // 4 * 3)
+        kept = contents.get_or_put(
+            StoredContent(slot.fingerprint, slot.mm_hash, slot.length, slot.compute), share // 4 * 3
+        )
         return str(kept) if isinstance(kept, Address) else str(b64encode_as_string(kept))
 
     return write
@@ -57,22 +59,26 @@ def claims(answer: Any, settings: Settings, model: Model) -> Any:
     """
     if not settings.reference_bucket:
         return answer
-    shelf = shelf_of(settings, model)
-    return [claim(entry, shelf, model) for entry in answer] if isinstance(answer, list) else claim(answer, shelf, model)
+    contents = content_store_of(settings, model)
+    return (
+        [claim(entry, contents, model) for entry in answer]
+        if isinstance(answer, list)
+        else claim(answer, contents, model)
+    )
 
 
-def claim(request: dict[str, Any], shelf: ContentStore, model: Model) -> dict[str, str]:
+def claim(request: dict[str, Any], contents: ContentStore, model: Model) -> dict[str, str]:
     """Store a GenerateRequest; `{"request_ref": "s3://…"}` stands for it in the body of `/inference/v1/generate`."""
     data = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
-    content = Content(model.facts.fingerprint, hashlib.sha256(data).hexdigest(), 0, lambda: data)
-    return {"request_ref": str(shelf.keep(content))}
+    content = StoredContent(model.facts.fingerprint, hashlib.sha256(data).hexdigest(), 0, lambda: data)
+    return {"request_ref": str(contents.get_or_put(content))}
 
 
-def shelf_of(settings: Settings, model: Model) -> ContentStore:
-    """The shelf of a deployment; one in a process, so that equal work is done once."""
-    return _shelf(place_of(settings), model.facts.fingerprint, settings.reference_days)
+def content_store_of(settings: Settings, model: Model) -> ContentStore:
+    """The store of a deployment; one in a process, so that equal work is done once."""
+    return _content_store(place_of(settings), model.facts.fingerprint, settings.reference_days)
 
 
 @lru_cache(maxsize=8)
-def _shelf(place: Place, model: str, days: int) -> ContentStore:
+def _content_store(place: Place, model: str, days: int) -> ContentStore:
     return ContentStore(S3Store(), place, model, days)

@@ -51,7 +51,7 @@ class Message(Body):
     content: str | ListOf[dict[str, Any]]
 
 
-class Conversation(Body):
+class MessagesConversation(Body):
     """What a Messages request and a request to count its tokens have in common."""
 
     model: str
@@ -86,11 +86,11 @@ class Conversation(Body):
         return system
 
 
-class CountTokensRequest(Conversation):
+class CountTokensRequest(MessagesConversation):
     """The body of `/v1/messages/count_tokens`."""
 
 
-class MessagesRequest(Conversation, MediaFields):
+class MessagesRequest(MessagesConversation, MediaFields):
     """The body of a Messages request."""
 
     max_tokens: int

@@ -27,7 +27,7 @@ LOOK_EVERY = 2
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class LineEndpoint:
     """What a URL does.
 
     Attributes:
@@ -54,7 +54,7 @@ class Run:
     """
 
     batch: str
-    endpoints: Mapping[str, Endpoint]
+    endpoints: Mapping[str, LineEndpoint]
     time_left: Callable[[], float]
     reserve: float
     look: Callable[[], str]

@@ -12,7 +12,7 @@ from renderlayer.batch.steps.claims import Shard
 from renderlayer.batch.steps.failure import INPUT_GONE, INVALID_FILE, fail
 from renderlayer.batch.steps.lines import LineError, Request, Result, custom_id_of, failed, judged, numbered, too_long
 from renderlayer.batch.steps.parts import noted, part_of, remembered
-from renderlayer.batch.steps.running import Endpoint, Run
+from renderlayer.batch.steps.running import LineEndpoint, Run
 from renderlayer.batch.storage import keys
 from renderlayer.batch.storage.queue import LONGEST_DELAY, Queue
 from renderlayer.storage.bucket import Bucket
@@ -39,7 +39,7 @@ class Worker:
 
     bucket: Bucket
     shards: Queue
-    endpoints: Mapping[str, Endpoint]
+    endpoints: Mapping[str, LineEndpoint]
     concurrency: int
 
     def receive(self, message: Json, time_left: Callable[[], float]) -> Json:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 
-class Engine(Protocol):
+class TemplateEngine(Protocol):
     """A compiled template."""
 
     def render(self, context: dict[str, Any]) -> str:

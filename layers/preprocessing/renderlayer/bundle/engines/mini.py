@@ -9,7 +9,7 @@ from typing import Any
 
 from minijinja import Environment
 
-from renderlayer.bundle.engines.engine import Engine
+from renderlayer.bundle.engines.engine import TemplateEngine
 from renderlayer.bundle.engines.functions import strftime_now, tojson
 from renderlayer.errors import BadRequest
 
@@ -70,7 +70,7 @@ class MiniEngine:
         return self._environment.render_template(_NAME, **context)
 
     @cached_property
-    def _jinja(self) -> Engine:
+    def _jinja(self) -> TemplateEngine:
         from renderlayer.bundle.engines.jinja import JinjaEngine
 
         return JinjaEngine(self._source)

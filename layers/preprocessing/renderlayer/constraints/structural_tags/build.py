@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from renderlayer.constraints.structural_tags import formats, harmony, kimi_k3
-from renderlayer.constraints.structural_tags.families import FAMILIES, HELD, Family, Layout
+from renderlayer.constraints.structural_tags.families import FAMILIES, HELD, Layout, TagFamily
 from renderlayer.constraints.structural_tags.formats import Format
 from renderlayer.constraints.structural_tags.tools import (
     HARMONY,
@@ -48,7 +48,7 @@ def tool_calls(model: str, tools: Sequence[Tool], demand: Demand, *, single: boo
     return _auto(family, tools, single) if demand == "auto" else _demanded(family, tools, demand, single)
 
 
-def _family(model: str, held: bool, suffix: str) -> Family:
+def _family(model: str, held: bool, suffix: str) -> TagFamily:
     if model in FAMILIES and not (held and model in HELD):
         return FAMILIES[model]
     from renderlayer.constraints.structural_tags import native_families
@@ -58,14 +58,14 @@ def _family(model: str, held: bool, suffix: str) -> Family:
     return native_families.hunyuan(suffix) if model == HUNYUAN else native_families.NATIVE_FAMILIES[model]
 
 
-def _auto(family: Family, tools: Sequence[Tool], single: bool) -> Format:
+def _auto(family: TagFamily, tools: Sequence[Tool], single: bool) -> Format:
     calls = _calls(family, tools)
     if family.opening:
         calls = [_block(family, calls, single)]
     return _triggered(family, calls, at_least_one=False, single=single)
 
 
-def _demanded(family: Family, tools: Sequence[Tool], demand: Demand, single: bool) -> Format:
+def _demanded(family: TagFamily, tools: Sequence[Tool], demand: Demand, single: bool) -> Format:
     calls = _calls(family, tools)
     named = demand == "named"
     if family.layout is Layout.LIST:
@@ -82,7 +82,7 @@ def _demanded(family: Family, tools: Sequence[Tool], demand: Demand, single: boo
     return formats.sequence(formats.const(family.lead + family.opening), inner, formats.const(family.closing))
 
 
-def _calls(family: Family, tools: Sequence[Tool]) -> list[Format]:
+def _calls(family: TagFamily, tools: Sequence[Tool]) -> list[Format]:
     """A tag for every tool in every spelling."""
     return [
         formats.tag(call.before + tool.name + call.after, family.arguments(tool), call.end)
@@ -91,17 +91,17 @@ def _calls(family: Family, tools: Sequence[Tool]) -> list[Format]:
     ]
 
 
-def _triggered(family: Family, tags: Sequence[Format], *, at_least_one: bool, single: bool) -> Format:
+def _triggered(family: TagFamily, tags: Sequence[Format], *, at_least_one: bool, single: bool) -> Format:
     return formats.triggered(family.trigger, tags, at_least_one=at_least_one, single=single, excludes=family.excludes)
 
 
-def _block(family: Family, calls: Sequence[Format], single: bool) -> Format:
+def _block(family: TagFamily, calls: Sequence[Format], single: bool) -> Format:
     end: str | list[str] = family.closing
     if family.trailer:
         end = [family.closing, family.closing + family.trailer]
     return formats.tag(family.opening, formats.separated(calls, family.separator, single=single), end)
 
 
-def _joined(family: Family, call: Format) -> Format:
+def _joined(family: TagFamily, call: Format) -> Format:
     """Block and call as one tag."""
     return formats.tag(family.opening + call["begin"], call["content"], call["end"] + family.closing)

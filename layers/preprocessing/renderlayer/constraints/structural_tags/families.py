@@ -47,7 +47,7 @@ def _xml(style: str, *excludes: str) -> Callable[[Tool], Format]:
 
 
 @dataclass(frozen=True)
-class Family:
+class TagFamily:
     """One format of tool calls.
 
     Attributes:
@@ -80,10 +80,10 @@ class Family:
     per_property: bool = False
 
 
-def _json_call(marker: str) -> Family:
+def _json_call(marker: str) -> TagFamily:
     """`<marker>{"name": …, "arguments": …}</marker>`, with line breaks inside or without."""
     opening, closing = f"<{marker}>", f"</{marker}>"
-    return Family(
+    return TagFamily(
         calls=(
             Call(f'{opening}\n{{"name": "', '", "arguments": ', f"}}\n{closing}"),
             Call(f'{opening}{{"name": "', '", "arguments": ', f"}}{closing}"),
@@ -94,9 +94,9 @@ def _json_call(marker: str) -> Family:
     )
 
 
-def _dsml(space: str, block: str, style: str) -> Family:
+def _dsml(space: str, block: str, style: str) -> TagFamily:
     """DeepSeek's markup; V4.1 puts a space into its tags."""
-    return Family(
+    return TagFamily(
         calls=(Call(f'<｜DSML｜{space}invoke name="', '">\n', f"</｜DSML｜{space}invoke>\n"),),
         trigger=f"<｜DSML｜{space}{block}>",
         layout=Layout.SEQUENCE,
@@ -114,13 +114,13 @@ def _numbered(tool: Tool) -> Format:
     )
 
 
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, TagFamily] = {
     "hermes": _json_call("tool_call"),
     "longcat": _json_call("longcat_tool_call"),
-    "llama": Family(
+    "llama": TagFamily(
         calls=(Call('{"name": "', '", "parameters": ', "}"),), trigger='{"name": ', layout=Layout.TRIGGERED
     ),
-    "deepseek_r1": Family(
+    "deepseek_r1": TagFamily(
         calls=(Call("<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "\n```json\n", "\n```<｜tool▁call▁end｜>"),),
         trigger="<｜tool▁calls▁begin｜>",
         layout=Layout.BLOCK,
@@ -128,7 +128,7 @@ FAMILIES: dict[str, Family] = {
         closing="<｜tool▁calls▁end｜>",
         separator="\n",
     ),
-    "deepseek_v3_1": Family(
+    "deepseek_v3_1": TagFamily(
         calls=(Call("<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"),),
         trigger="<｜tool▁calls▁begin｜>",
         layout=Layout.BLOCK,
@@ -138,7 +138,7 @@ FAMILIES: dict[str, Family] = {
     "deepseek_v3_2": _dsml("", "function_calls", "deepseek_xml"),
     "deepseek_v4": _dsml("", "tool_calls", "deepseek_xml"),
     "deepseek_v4_1": _dsml(" ", "calls", "deepseek_v4_1_xml"),
-    "kimi": Family(
+    "kimi": TagFamily(
         calls=(Call("<|tool_call_begin|>functions.", ":", "<|tool_call_end|>"),),
         trigger="<|tool_calls_section_begin|>",
         layout=Layout.SEQUENCE,
@@ -147,7 +147,7 @@ FAMILIES: dict[str, Family] = {
         closing="<|tool_calls_section_end|>",
         excludes=("<think>", "</think>", "<|tool_call_begin|>"),
     ),
-    "glm_4_7": Family(
+    "glm_4_7": TagFamily(
         calls=(Call("<tool_call>", "", "</tool_call>"),),
         trigger="<tool_call>",
         layout=Layout.LIST,
@@ -156,7 +156,7 @@ FAMILIES: dict[str, Family] = {
         per_property=True,
         strict_alone=True,
     ),
-    "minimax": Family(
+    "minimax": TagFamily(
         calls=(Call('<invoke name="', '">\n', "</invoke>\n"),),
         trigger="<minimax:tool_call>",
         layout=Layout.SEQUENCE,
@@ -166,20 +166,20 @@ FAMILIES: dict[str, Family] = {
         lead="\n",
         named_list=True,
     ),
-    "qwen_3_coder": Family(
+    "qwen_3_coder": TagFamily(
         calls=(Call("<tool_call>\n<function=", ">\n", "\n</function>\n</tool_call>"),),
         trigger="<tool_call>\n<function=",
         layout=Layout.TRIGGERED,
         arguments=_xml("qwen_xml"),
     ),
-    "mimo": Family(
+    "mimo": TagFamily(
         calls=(Call("<tool_call><function=", ">", "</function></tool_call>"),),
         trigger="<tool_call>",
         layout=Layout.TRIGGERED,
         arguments=_xml("qwen_xml"),
         excludes=("<think>", "</think>", "</tool_call>", "<function="),
     ),
-    "plamo3": Family(
+    "plamo3": TagFamily(
         calls=(
             Call(
                 "<|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>",

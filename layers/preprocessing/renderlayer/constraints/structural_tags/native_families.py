@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from renderlayer.constraints.structural_tags import formats
-from renderlayer.constraints.structural_tags.families import Call, Family, Layout
+from renderlayer.constraints.structural_tags.families import Call, Layout, TagFamily
 from renderlayer.constraints.structural_tags.formats import Format
 from renderlayer.constraints.structural_tags.native import Notation
 from renderlayer.constraints.structural_tags.tools import Tool
@@ -32,8 +32,8 @@ def _named(bar: str = "", end: str = "") -> Notation:
     return Notation(before=f'<{bar}parameter name="', between='">', after=f"</{bar}parameter>{end}")
 
 
-def _in_block(before: str, after: str, arguments: Callable[[Tool], Format]) -> Family:
-    return Family(
+def _in_block(before: str, after: str, arguments: Callable[[Tool], Format]) -> TagFamily:
+    return TagFamily(
         calls=(Call(f"<{before}tool_call{after}>", "", f"</{before}tool_call{after}>"),),
         trigger=f"<{before}tool_calls{after}>",
         layout=Layout.SEQUENCE,
@@ -45,8 +45,8 @@ def _in_block(before: str, after: str, arguments: Callable[[Tool], Format]) -> F
     )
 
 
-def _functions(before: str, after: str, end: str, arguments: Callable[[Tool], Format]) -> Family:
-    return Family(
+def _functions(before: str, after: str, end: str, arguments: Callable[[Tool], Format]) -> TagFamily:
+    return TagFamily(
         calls=(Call(before, after, end),),
         trigger=before,
         layout=Layout.LIST,
@@ -55,7 +55,7 @@ def _functions(before: str, after: str, end: str, arguments: Callable[[Tool], Fo
     )
 
 
-def hunyuan_frame(suffix: str) -> Family:
+def hunyuan_frame(suffix: str) -> TagFamily:
     """Hunyuan V4's calls, of which names and keys are constrained, values are any text.
 
     Args:
@@ -78,7 +78,7 @@ def hunyuan_frame(suffix: str) -> Family:
     return _in_block("", suffix, arguments)
 
 
-def hunyuan(suffix: str) -> Family:
+def hunyuan(suffix: str) -> TagFamily:
     """Hunyuan V4's calls, held to their schemas; `suffix` as above."""
     return _in_block("", suffix, _keyed("", suffix).arguments)
 
@@ -100,8 +100,8 @@ def muse(tools: Sequence[Tool], single: bool) -> Format:
     return formats.sequence(formats.optional(thinking), formats.separated(calls, _MUSE_NEXT, single=single))
 
 
-NATIVE_FAMILIES: dict[str, Family] = {
-    "gemma4": Family(
+NATIVE_FAMILIES: dict[str, TagFamily] = {
+    "gemma4": TagFamily(
         calls=(Call("<|tool_call>call:", "", "<tool_call|>"),),
         trigger="<|tool_call>",
         layout=Layout.LIST,
@@ -115,7 +115,7 @@ NATIVE_FAMILIES: dict[str, Family] = {
         opening="<dots_function_call>",
         closing="</dots_function_call>",
     ),
-    "minimax": Family(
+    "minimax": TagFamily(
         calls=(Call('<invoke name="', '">\n', "</invoke>\n"),),
         trigger="<minimax:tool_call>",
         layout=Layout.SEQUENCE,
@@ -126,7 +126,7 @@ NATIVE_FAMILIES: dict[str, Family] = {
         named_list=True,
         per_property=True,
     ),
-    "minimax_m3": Family(
+    "minimax_m3": TagFamily(
         calls=(Call(f'{_M3}<invoke name="', '">', f"{_M3}</invoke>\n"),),
         trigger=f"{_M3}<tool_call>",
         layout=Layout.SEQUENCE,

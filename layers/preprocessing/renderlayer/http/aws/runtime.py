@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 class Streaming(Protocol):
     """A handler whose answer can be taken part by part."""
 
-    def stream(self, event: dict[str, Any], context: Any, answer: Answer) -> None: ...
+    def stream(self, event: dict[str, Any], context: Any, answer: RuntimeAnswer) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Context:
         return max(self.deadline - int(time.time() * 1000), 0)
 
 
-class Answer:
+class RuntimeAnswer:
     """The answer of one invocation on its way to Lambda."""
 
     def __init__(self, connection: HTTPConnection, request_id: str) -> None:
@@ -130,7 +130,7 @@ def serve_one(connection: HTTPConnection, handler: Streaming) -> None:
     request_id = told["Lambda-Runtime-Aws-Request-Id"]
     os.environ["_X_AMZN_TRACE_ID"] = told.get("Lambda-Runtime-Trace-Id", "")
     context = Context(request_id, told["Lambda-Runtime-Invoked-Function-Arn"], int(told["Lambda-Runtime-Deadline-Ms"]))
-    answer = Answer(connection, request_id)
+    answer = RuntimeAnswer(connection, request_id)
     try:
         handler.stream(json.loads(body), context, answer)
     except Exception as error:

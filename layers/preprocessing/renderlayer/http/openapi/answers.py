@@ -11,13 +11,13 @@ from renderlayer.wire.derender import DerenderStreamState, PromptLogprob
 from renderlayer.wire.generate import GenerateRequest
 
 
-class Answer(BaseModel):
+class DescribedAnswer(BaseModel):
     """What comes back, key for key."""
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
-class Continuation(Answer):
+class Continuation(DescribedAnswer):
     """What became of `continue_from`: `kept` of the given ids begin the prompt, `appended` ids follow them."""
 
     mode: Literal["extended", "rendered"]
@@ -37,7 +37,7 @@ class RenderedPrompt(GenerateRequest):
     mixed_tokens: int | None = Field(default=None, description="Tokens that are of two parts, and so of none.")
 
 
-class Usage(Answer):
+class Usage(DescribedAnswer):
     """Token counts."""
 
     prompt_tokens: int
@@ -47,18 +47,18 @@ class Usage(Answer):
     completion_tokens_details: dict[str, Any] | None
 
 
-class FunctionCall(Answer):
+class FunctionCall(DescribedAnswer):
     name: str
     arguments: str = Field(description="JSON, as the model wrote it.")
 
 
-class ToolCall(Answer):
+class ToolCall(DescribedAnswer):
     id: str
     type: Literal["function"]
     function: FunctionCall
 
 
-class ChatMessage(Answer):
+class ChatMessage(DescribedAnswer):
     """The assistant's message; `tool_calls` only where there are some."""
 
     role: Literal["assistant"]
@@ -71,7 +71,7 @@ class ChatMessage(Answer):
     reasoning: str | None
 
 
-class TokenLogprob(Answer):
+class TokenLogprob(DescribedAnswer):
     token: str
     logprob: float
     bytes: list[int] | None
@@ -83,11 +83,11 @@ class TokenLogprobs(TokenLogprob):
     top_logprobs: list[TokenLogprob]
 
 
-class ChatLogprobs(Answer):
+class ChatLogprobs(DescribedAnswer):
     content: list[TokenLogprobs] | None
 
 
-class ChatChoice(Answer):
+class ChatChoice(DescribedAnswer):
     index: int
     message: ChatMessage
     logprobs: ChatLogprobs | None
@@ -98,7 +98,7 @@ class ChatChoice(Answer):
     weight_versions: None
 
 
-class ChatCompletion(Answer):
+class ChatCompletion(DescribedAnswer):
     """A whole chat completion."""
 
     id: str
@@ -119,12 +119,12 @@ class ChatCompletion(Answer):
     prefix: str | None = Field(default=None, description="Stands for prompt and output in `continue_from.prefix`.")
 
 
-class FunctionDelta(Answer):
+class FunctionDelta(DescribedAnswer):
     name: str | None = None
     arguments: str | None = None
 
 
-class ToolCallDelta(Answer):
+class ToolCallDelta(DescribedAnswer):
     """What is added to the call of this index."""
 
     id: str | None = None
@@ -133,7 +133,7 @@ class ToolCallDelta(Answer):
     function: FunctionDelta
 
 
-class Delta(Answer):
+class Delta(DescribedAnswer):
     """What a chunk adds to the message."""
 
     role: Literal["assistant"] | None = None
@@ -142,7 +142,7 @@ class Delta(Answer):
     tool_calls: list[ToolCallDelta] = Field(default_factory=list)
 
 
-class ChatChunkChoice(Answer):
+class ChatChunkChoice(DescribedAnswer):
     index: int
     delta: Delta
     logprobs: ChatLogprobs | None = None
@@ -152,7 +152,7 @@ class ChatChunkChoice(Answer):
     weight_versions: None = None
 
 
-class ChatCompletionChunk(Answer):
+class ChatCompletionChunk(DescribedAnswer):
     """One event of a streamed chat completion."""
 
     id: str
@@ -170,7 +170,7 @@ class ChatCompletionChunk(Answer):
     prefix: str | None = None
 
 
-class CompletionLogprobs(Answer):
+class CompletionLogprobs(DescribedAnswer):
     """Lists of equal length, an entry a token; offsets are characters of the choice's text."""
 
     text_offset: list[int]
@@ -179,7 +179,7 @@ class CompletionLogprobs(Answer):
     top_logprobs: list[dict[str, float] | None]
 
 
-class CompletionChoice(Answer):
+class CompletionChoice(DescribedAnswer):
     index: int
     text: str
     logprobs: CompletionLogprobs | None
@@ -192,7 +192,7 @@ class CompletionChoice(Answer):
     weight_versions: None
 
 
-class Completion(Answer):
+class Completion(DescribedAnswer):
     """A whole text completion."""
 
     id: str
@@ -208,7 +208,7 @@ class Completion(Answer):
     metrics: dict[str, Any] | None
 
 
-class CompletionChunkChoice(Answer):
+class CompletionChunkChoice(DescribedAnswer):
     index: int
     text: str
     logprobs: CompletionLogprobs | None = None
@@ -219,7 +219,7 @@ class CompletionChunkChoice(Answer):
     weight_versions: None = None
 
 
-class CompletionChunk(Answer):
+class CompletionChunk(DescribedAnswer):
     """One event of a streamed text completion."""
 
     id: str
@@ -233,14 +233,14 @@ class CompletionChunk(Answer):
     kv_transfer_params: dict[str, Any] | None = None
 
 
-class DerenderedChatChunk(Answer):
+class DerenderedChatChunk(DescribedAnswer):
     """A chunk, and the state that goes into the next call."""
 
     chunk: ChatCompletionChunk
     stream_state: DerenderStreamState
 
 
-class DerenderedCompletionChunk(Answer):
+class DerenderedCompletionChunk(DescribedAnswer):
     """A chunk, and the state that goes into the next call."""
 
     chunk: CompletionChunk

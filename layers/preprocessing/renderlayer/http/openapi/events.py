@@ -6,20 +6,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from renderlayer.http.openapi.answers import Answer, Continuation
+from renderlayer.http.openapi.answers import Continuation, DescribedAnswer
 from renderlayer.wire.derender_dialects import EventStreamState
 
 Json = dict[str, Any]
 
 
-class OutputText(Answer):
+class OutputText(DescribedAnswer):
     type: Literal["output_text"]
     text: str
     annotations: list[Any]
     logprobs: list[Json]
 
 
-class ReasoningText(Answer):
+class ReasoningText(DescribedAnswer):
     type: Literal["reasoning_text"]
     text: str
 
@@ -27,7 +27,7 @@ class ReasoningText(Answer):
 Status = Literal["in_progress", "completed", "incomplete"]
 
 
-class OutputMessage(Answer):
+class OutputMessage(DescribedAnswer):
     id: str
     type: Literal["message"]
     role: Literal["assistant"]
@@ -35,7 +35,7 @@ class OutputMessage(Answer):
     status: Status
 
 
-class ReasoningItem(Answer):
+class ReasoningItem(DescribedAnswer):
     id: str
     type: Literal["reasoning"]
     summary: list[Any]
@@ -44,7 +44,7 @@ class ReasoningItem(Answer):
     status: Status
 
 
-class FunctionCallItem(Answer):
+class FunctionCallItem(DescribedAnswer):
     id: str
     type: Literal["function_call"]
     call_id: str
@@ -54,7 +54,7 @@ class FunctionCallItem(Answer):
     status: Status
 
 
-class CustomToolCallItem(Answer):
+class CustomToolCallItem(DescribedAnswer):
     id: str
     type: Literal["custom_tool_call"]
     call_id: str
@@ -69,7 +69,7 @@ OutputItem = Annotated[
 ]
 
 
-class ResponseUsage(Answer):
+class ResponseUsage(DescribedAnswer):
     input_tokens: int
     input_tokens_details: dict[str, int]
     output_tokens: int
@@ -93,18 +93,18 @@ class Response(BaseModel):
     usage: ResponseUsage | None
 
 
-class TextBlock(Answer):
+class TextBlock(DescribedAnswer):
     type: Literal["text"]
     text: str
 
 
-class ThinkingBlock(Answer):
+class ThinkingBlock(DescribedAnswer):
     type: Literal["thinking"]
     thinking: str
     signature: str
 
 
-class ToolUseBlock(Answer):
+class ToolUseBlock(DescribedAnswer):
     type: Literal["tool_use"]
     id: str
     name: str
@@ -114,7 +114,7 @@ class ToolUseBlock(Answer):
 ContentBlock = Annotated[TextBlock | ThinkingBlock | ToolUseBlock, Field(discriminator="type")]
 
 
-class MessageUsage(Answer):
+class MessageUsage(DescribedAnswer):
     input_tokens: int
     cache_creation_input_tokens: int | None
     cache_read_input_tokens: int | None
@@ -122,7 +122,7 @@ class MessageUsage(Answer):
     output_tokens_details: dict[str, int] | None
 
 
-class AnthropicMessage(Answer):
+class AnthropicMessage(DescribedAnswer):
     """A Message object."""
 
     id: str
@@ -137,19 +137,19 @@ class AnthropicMessage(Answer):
     continuation: Continuation | None = None
 
 
-class NamedEvent(Answer):
+class NamedEvent(DescribedAnswer):
     """One event of the API's stream."""
 
     event: str = Field(description="Its name, such as response.output_text.delta or content_block_delta.")
     data: Json
 
 
-class DerenderedEvents(Answer):
+class DerenderedEvents(DescribedAnswer):
     """What a chunk became, and the state that goes into the next call."""
 
     events: list[NamedEvent]
     stream_state: EventStreamState
 
 
-class TokenCount(Answer):
+class TokenCount(DescribedAnswer):
     input_tokens: int

@@ -6,35 +6,35 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from renderlayer.http.openapi.answers import Answer
+from renderlayer.http.openapi.answers import DescribedAnswer
 
 
-class ErrorDetail(Answer):
+class ErrorDetail(DescribedAnswer):
     message: str
     type: str
     param: str | None = Field(description="The field of the request at fault.")
     code: int = Field(description="The HTTP status.")
 
 
-class Error(Answer):
+class Error(DescribedAnswer):
     """What goes wrong, in OpenAI's form."""
 
     error: ErrorDetail
 
 
-class AnthropicErrorDetail(Answer):
+class AnthropicErrorDetail(DescribedAnswer):
     type: str
     message: str
 
 
-class AnthropicError(Answer):
+class AnthropicError(DescribedAnswer):
     """What goes wrong, in Anthropic's form."""
 
     type: Literal["error"]
     error: AnthropicErrorDetail
 
 
-class UnknownKey(Answer):
+class UnknownKey(DescribedAnswer):
     """No key, or none that is known."""
 
     error: Literal["Unauthorized"]
@@ -53,31 +53,31 @@ class ModelCard(BaseModel):
     permission: list[dict[str, Any]]
 
 
-class ModelList(Answer):
+class ModelList(DescribedAnswer):
     object: Literal["list"]
     data: list[ModelCard]
 
 
-class Version(Answer):
+class Version(DescribedAnswer):
     version: str
 
 
-class Load(Answer):
+class Load(DescribedAnswer):
     server_load: int
 
 
-class Tokens(Answer):
+class Tokens(DescribedAnswer):
     count: int
     max_model_len: int
     tokens: list[int]
     token_strs: list[str] | None
 
 
-class Text(Answer):
+class Text(DescribedAnswer):
     prompt: str
 
 
-class File(Answer):
+class File(DescribedAnswer):
     """A file; those of `purpose` "batch_output" are results."""
 
     id: str
@@ -90,7 +90,7 @@ class File(Answer):
     status: Literal["processed"]
 
 
-class _Page(Answer):
+class _Page(DescribedAnswer):
     object: Literal["list"]
     first_id: str | None
     last_id: str | None
@@ -101,7 +101,7 @@ class FileList(_Page):
     data: list[File]
 
 
-class DeletedFile(Answer):
+class DeletedFile(DescribedAnswer):
     id: str
     object: Literal["file"]
     deleted: Literal[True]
@@ -116,7 +116,7 @@ class UploadRequest(BaseModel):
     purpose: Literal["batch"]
 
 
-class Upload(Answer):
+class Upload(DescribedAnswer):
     """A file that comes in parts; `file` is there once it is complete."""
 
     id: str
@@ -130,7 +130,7 @@ class Upload(Answer):
     file: File | None = None
 
 
-class UploadPart(Answer):
+class UploadPart(DescribedAnswer):
     id: str
     object: Literal["upload.part"]
     created_at: int
@@ -144,7 +144,7 @@ class UploadCompletion(BaseModel):
     md5: str | None = Field(default=None, description="Of the file, where it is to be checked.")
 
 
-class RequestCounts(Answer):
+class RequestCounts(DescribedAnswer):
     total: int
     completed: int
     failed: int

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.fetch import data_url, local
-from renderlayer.multimodal.fetch.budget import Budget, Deadline, unfetchable
-from renderlayer.multimodal.items import Content
+from renderlayer.multimodal.fetch.budget import Deadline, FetchBudget, unfetchable
+from renderlayer.multimodal.items import EncodedMedia
 from renderlayer.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _GRACE = 0.5  # seconds that a fetch may overrun its own deadline before the req
 Wanted = tuple[str, str]  # (modality, url)
 
 
-def fetch_all(wanted: Sequence[Wanted], settings: Settings) -> list[Content]:
+def fetch_all(wanted: Sequence[Wanted], settings: Settings) -> list[EncodedMedia]:
     """The content behind each URL, in order; a URL that occurs twice is fetched once.
 
     Raises:
@@ -36,14 +36,14 @@ def fetch_all(wanted: Sequence[Wanted], settings: Settings) -> list[Content]:
     """
     schemes = [_scheme(url) for _, url in wanted]
     remote = [pair for pair, scheme in zip(wanted, schemes, strict=True) if scheme in _REMOTE]
-    found = _fetch_remote(list(dict.fromkeys(remote)), settings, Budget(settings))
+    found = _fetch_remote(list(dict.fromkeys(remote)), settings, FetchBudget(settings))
     return [
         found[pair] if scheme in _REMOTE else _fetch_here(pair[1], scheme, settings)
         for pair, scheme in zip(wanted, schemes, strict=True)
     ]
 
 
-def _fetch_remote(remote: Sequence[Wanted], settings: Settings, budget: Budget) -> dict[Wanted, Content]:
+def _fetch_remote(remote: Sequence[Wanted], settings: Settings, budget: FetchBudget) -> dict[Wanted, EncodedMedia]:
     if not remote:
         return {}
     from concurrent.futures import ThreadPoolExecutor
@@ -57,7 +57,7 @@ def _fetch_remote(remote: Sequence[Wanted], settings: Settings, budget: Budget) 
             deadline = Deadline(_seconds(modality, settings))
             fetch = s3.fetch if _scheme(url) == "s3" else http.fetch
             running[modality, url] = (pool.submit(fetch, url, settings, deadline, budget), deadline)
-        return {pair: Content(_wait(future, deadline)) for pair, (future, deadline) in running.items()}
+        return {pair: EncodedMedia(_wait(future, deadline)) for pair, (future, deadline) in running.items()}
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -77,11 +77,11 @@ def _wait(future: Future[bytes], deadline: Deadline) -> bytes:
         raise unfetchable("timed out") from error
 
 
-def _fetch_here(url: str, scheme: str, settings: Settings) -> Content:
+def _fetch_here(url: str, scheme: str, settings: Settings) -> EncodedMedia:
     if scheme == "data":
         return data_url.decode(url, settings.max_media_item_bytes)
     if scheme == "file":
-        return Content(local.read(url, settings.allowed_local_media_path, settings.max_media_item_bytes))
+        return EncodedMedia(local.read(url, settings.allowed_local_media_path, settings.max_media_item_bytes))
     raise BadRequest("The URL must be either a HTTP, data or file URL.")
 
 

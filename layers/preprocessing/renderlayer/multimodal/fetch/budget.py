@@ -36,7 +36,7 @@ class Deadline:
         return left
 
 
-class Budget:
+class FetchBudget:
     """Bytes that the downloads of one request may still take; safe to share between threads."""
 
     def __init__(self, settings: Settings) -> None:

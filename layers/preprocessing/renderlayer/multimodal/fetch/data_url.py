@@ -5,7 +5,7 @@ from __future__ import annotations
 from binascii import Error as Base64Error
 
 from renderlayer.errors import BadRequest, NotImplementedHere
-from renderlayer.multimodal.items import Content
+from renderlayer.multimodal.items import EncodedMedia
 from renderlayer.settings import Settings
 
 FRAME_LIST = "video/jpeg"
@@ -30,7 +30,7 @@ def split(url: str) -> tuple[str, str]:
     return kind.strip(), url[comma + 1 :]
 
 
-def decode(url: str, most: int) -> Content:
+def decode(url: str, most: int) -> EncodedMedia:
     """The content of a data URL; a list of JPEG frames stays the text that it is.
 
     Args:
@@ -43,8 +43,8 @@ def decode(url: str, most: int) -> Content:
     media_type, text = split(url)
     if media_type == FRAME_LIST:
         _check_size(text, most)
-        return Content(text.encode(), media_type)
-    return Content(decode_base64(text, most), media_type)
+        return EncodedMedia(text.encode(), media_type)
+    return EncodedMedia(decode_base64(text, most), media_type)
 
 
 def decode_base64(text: str, most: int = Settings.max_media_item_bytes) -> bytes:

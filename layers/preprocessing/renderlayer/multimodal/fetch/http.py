@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal.fetch import address
-from renderlayer.multimodal.fetch.budget import Budget, Deadline, unfetchable
+from renderlayer.multimodal.fetch.budget import Deadline, FetchBudget, unfetchable
 from renderlayer.multimodal.fetch.connection import open_connection
 from renderlayer.settings import Settings
 
@@ -39,7 +39,7 @@ class _Transient(Exception):
     """An answer that another attempt may better."""
 
 
-def fetch(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> bytes:
+def fetch(url: str, settings: Settings, deadline: Deadline, budget: FetchBudget) -> bytes:
     """The body behind a URL; attempts that fail for a passing reason are repeated within the deadline.
 
     Raises:
@@ -58,7 +58,7 @@ def fetch(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> b
     raise AssertionError("unreachable")
 
 
-def _follow(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> bytes:
+def _follow(url: str, settings: Settings, deadline: Deadline, budget: FetchBudget) -> bytes:
     for _ in range(settings.media_redirects + 1):
         outcome = _get(_parsed(url), settings, deadline, budget)
         if isinstance(outcome, bytes):
@@ -85,7 +85,7 @@ def _parsed(url: str) -> SplitResult:
     return parts
 
 
-def _get(parts: SplitResult, settings: Settings, deadline: Deadline, budget: Budget) -> bytes | str:
+def _get(parts: SplitResult, settings: Settings, deadline: Deadline, budget: FetchBudget) -> bytes | str:
     """The body, or the target of a redirect."""
     host = _ascii(parts.hostname or "")
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -116,7 +116,7 @@ def _check_status(status: int) -> None:
         raise unfetchable(f"HTTP {status} error")
 
 
-def _body(response: http.client.HTTPResponse, budget: Budget) -> bytes:
+def _body(response: http.client.HTTPResponse, budget: FetchBudget) -> bytes:
     if response.headers.get("Content-Encoding", "identity").lower() not in ("identity", ""):
         raise unfetchable("the server compressed the media although it was asked not to")
     budget.check_item(response.length or 0)

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.fetch.budget import Budget, Deadline, unfetchable
+from renderlayer.multimodal.fetch.budget import Deadline, FetchBudget, unfetchable
 from renderlayer.settings import Settings
 from renderlayer.storage.s3 import error_code, make_client
 
@@ -15,7 +15,7 @@ _CHUNK = 1 << 20
 ATTEMPTS = 2
 
 
-def fetch(url: str, settings: Settings, deadline: Deadline, budget: Budget) -> bytes:
+def fetch(url: str, settings: Settings, deadline: Deadline, budget: FetchBudget) -> bytes:
     """The object's content.
 
     Raises:
@@ -48,7 +48,7 @@ def client() -> Any:
     return make_client(attempts=ATTEMPTS, verifies=True)
 
 
-def _read(body: Any, deadline: Deadline, budget: Budget) -> bytes:
+def _read(body: Any, deadline: Deadline, budget: FetchBudget) -> bytes:
     chunks: list[bytes] = []
     for chunk in body.iter_chunks(_CHUNK):
         deadline.require()

@@ -26,7 +26,7 @@ _INTEGERS = (
 )
 
 
-Piece = bytes | memoryview | Deferred
+BodyPiece = bytes | memoryview | Deferred
 
 
 def pack_item(fields: Fields) -> bytearray:
@@ -44,7 +44,7 @@ def pack_item(fields: Fields) -> bytearray:
     return out
 
 
-def _item(fields: Fields) -> Iterator[Piece]:
+def _item(fields: Fields) -> Iterator[BodyPiece]:
     yield _head(len(fields), 0x80, 0xDE)
     for name, field in fields.items():
         yield from _value(name)
@@ -68,7 +68,7 @@ def _length(value: Any, dim: int) -> int:
     return int(value.shape[dim]) if isinstance(value, Tensor) else len(value)
 
 
-def _value(value: Any) -> Iterator[Piece]:
+def _value(value: Any) -> Iterator[BodyPiece]:
     if isinstance(value, Tensor):
         yield _head(3, 0x90, 0xDC)
         yield from _value(value.dtype)
@@ -139,7 +139,7 @@ def _extension_head(size: int) -> bytes:
     return struct.pack(">BIB", 0xC9, size, _RAW)
 
 
-def _size(piece: Piece) -> int:
+def _size(piece: BodyPiece) -> int:
     if isinstance(piece, Deferred):
         return piece.size
     return piece.nbytes if isinstance(piece, memoryview) else len(piece)

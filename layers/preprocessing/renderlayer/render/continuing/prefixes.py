@@ -64,10 +64,12 @@ def keep_prefix(prompt: Sequence[int], output: Sequence[int], server: ServedMode
     fingerprint = server.model.facts.fingerprint
     memory_of(fingerprint).put(digest, data)
     if server.settings.reference_bucket:
-        from renderlayer.references.content_store import Content
-        from renderlayer.references.writing import shelf_of
+        from renderlayer.references.content_store import StoredContent
+        from renderlayer.references.writing import content_store_of
 
-        shelf_of(server.settings, server.model).keep(Content(f"{fingerprint}-{FOLDER}", digest, 0, lambda: data))
+        content_store_of(server.settings, server.model).get_or_put(
+            StoredContent(f"{fingerprint}-{FOLDER}", digest, 0, lambda: data)
+        )
     return digest
 
 
@@ -81,9 +83,9 @@ def prefix_of(digest: str, server: ServedModel) -> tuple[list[int], list[int]]:
     fingerprint = server.model.facts.fingerprint
     data = memory_of(fingerprint).get(digest)
     if data is None and server.settings.reference_bucket:
-        from renderlayer.references.writing import shelf_of
+        from renderlayer.references.writing import content_store_of
 
-        data = shelf_of(server.settings, server.model).read(f"{fingerprint}-{FOLDER}", digest)
+        data = content_store_of(server.settings, server.model).read(f"{fingerprint}-{FOLDER}", digest)
         if data is not None and hashlib.sha256(data).hexdigest() != digest:
             data = None
     if data is None:

@@ -10,13 +10,13 @@ from renderlayer.render.conversation import BILLING_HEADER
 from renderlayer.render.messages.probes import system_stays_inline
 from renderlayer.render.messages.provided import CALLS, RESULTS, call_of, result_text, text_of
 from renderlayer.served_model import ServedModel
-from renderlayer.wire.messages import Conversation
+from renderlayer.wire.messages import MessagesConversation
 
 Block = dict[str, Any]
 Chat = list[dict[str, Any]]
 
 
-def chat_messages(request: Conversation, server: ServedModel) -> Chat:
+def chat_messages(request: MessagesConversation, server: ServedModel) -> Chat:
     """System prompt and turns, in chat's form.
 
     System messages between the turns stay where they are when the model's template can render them there; otherwise

@@ -19,7 +19,7 @@ from renderlayer.wire.chat import (
 )
 from renderlayer.wire.generate import ContinueFrom, StreamOptions
 from renderlayer.wire.message_tools import MessageTool
-from renderlayer.wire.messages import Conversation, MessagesRequest, ThinkingEnabled
+from renderlayer.wire.messages import MessagesConversation, MessagesRequest, ThinkingEnabled
 
 # Fields of one name and meaning in both APIs.
 _SHARED = (
@@ -68,7 +68,7 @@ def _continue_from(request: MessagesRequest, server: ServedModel) -> ContinueFro
     return given.model_copy(update={"messages": len(held)})
 
 
-def conversation_request(request: Conversation, server: ServedModel) -> ChatCompletionRequest:
+def conversation_request(request: MessagesConversation, server: ServedModel) -> ChatCompletionRequest:
     """What determines the prompt, as a chat request. A turn of the assistant that comes last is continued.
 
     Raises:
@@ -94,7 +94,7 @@ def conversation_request(request: Conversation, server: ServedModel) -> ChatComp
     )
 
 
-def _thinking_budget(request: Conversation, server: ServedModel) -> int | None:
+def _thinking_budget(request: MessagesConversation, server: ServedModel) -> int | None:
     """The budget of thinking; none at the front door of a model that does not think, whose engine would refuse it."""
     thinking = request.thinking
     if not isinstance(thinking, ThinkingEnabled):
@@ -112,7 +112,7 @@ def _continued(messages: list[dict[str, Any]], server: ServedModel) -> bool:
     return begun and not server.model.facts.harmony
 
 
-def _tools(request: Conversation) -> list[ChatTool] | None:
+def _tools(request: MessagesConversation) -> list[ChatTool] | None:
     """The client's tools as functions, with what the conversation has changed about them.
 
     Raises:
@@ -167,7 +167,7 @@ def _function(tool: MessageTool) -> ChatTool:
     return ChatTool(function=definition)
 
 
-def _tool_choice(request: Conversation, tools: list[ChatTool] | None) -> ToolChoice:
+def _tool_choice(request: MessagesConversation, tools: list[ChatTool] | None) -> ToolChoice:
     choice = request.tool_choice
     if choice is None:
         return None if tools is None else "auto"
@@ -176,13 +176,13 @@ def _tool_choice(request: Conversation, tools: list[ChatTool] | None) -> ToolCho
     return "required" if choice.type == "any" else choice.type
 
 
-def _effort(request: Conversation, server: ServedModel) -> str | None:
+def _effort(request: MessagesConversation, server: ServedModel) -> str | None:
     if request.thinking is not None and request.thinking.type == "disabled":
         return server.derived(disabled_thinking_effort)
     return request.output_config.effort if request.output_config else None
 
 
-def _response_format(request: Conversation) -> dict[str, Any] | None:
+def _response_format(request: MessagesConversation) -> dict[str, Any] | None:
     form = request.output_config.format if request.output_config else None
     if form is None or not form.schema_:
         return None
