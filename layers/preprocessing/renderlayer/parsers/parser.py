@@ -22,7 +22,7 @@ from renderlayer.parsers.core.events import (
 )
 from renderlayer.parsers.core.markers import SpecialTokenMap, Vocabulary
 from renderlayer.parsers.core.message_frames import MessageFormat, MessageReasoner
-from renderlayer.parsers.core.resumable import bad_state
+from renderlayer.parsers.core.resumable import bad_state, other_version
 from renderlayer.parsers.core.tool_machine import PassMachine, ToolFormat, ToolMachine, ToolTypes
 from renderlayer.parsers.reasoning.reasoner import Reasoner
 from renderlayer.parsers.reasoning.reasoning_format import ReasoningFormat
@@ -96,8 +96,11 @@ class Parser(ABC):
         return choice == "required" or isinstance(choice, Mapping)
 
     def _checked(self, state: State) -> State:
-        if type(state) is not dict or state.get("v") != _VERSION or state.get("parser") != self._label:
+        if type(state) is not dict or state.get("parser") != self._label:
             raise bad_state()
+        version = state.get("v")
+        if version != _VERSION:
+            raise other_version(version, _VERSION) if type(version) is int else bad_state()
         return state
 
     def _stamped(self, state: State) -> State:

@@ -23,6 +23,13 @@ def bad_state() -> BadRequest:
     return BadRequest("invalid stream_state: it does not belong to this parser.")
 
 
+def other_version(found: int, read: int) -> BadRequest:
+    """The error for a state of another release."""
+    return BadRequest(
+        f"invalid stream_state: it has version {found}, and this release reads version {read}. Begin the stream anew."
+    )
+
+
 class Resumable:
     """Base of everything that outlives a chunk.
 
