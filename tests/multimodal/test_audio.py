@@ -22,7 +22,7 @@ from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest
 from renderlayer.multimodal import MediaItem
 from renderlayer.multimodal.arrays import bfloat16, tensor
-from renderlayer.multimodal.audio import resample, spectrogram
+from renderlayer.multimodal.audio import fourier, resample, spectrogram
 from renderlayer.multimodal.audio.sound import Sound, open_sound
 from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts, Family
@@ -154,22 +154,37 @@ def test_limits() -> None:
 @pytest.mark.parametrize("bands", [80, 128])
 @pytest.mark.parametrize("seconds", [0.5, 3.01])
 def test_spectrograms_are_those_of_whispers_extractor(bands: int, seconds: float) -> None:
+    """Near to what the installed torch computes, whose last bits depend on the processor."""
     pytest.importorskip("torch")
     extractor = pytest.importorskip("transformers").WhisperFeatureExtractor(feature_size=bands)
     samples = np.zeros(30 * RATE, np.float32)
     samples[: int(seconds * RATE)] = tone(seconds)
     expected = extractor(samples, sampling_rate=RATE, return_tensors="np").input_features[0]
-    assert np.array_equal(spectrogram.log_mel(samples, bands), expected)
+    assert np.abs(spectrogram.log_mel(samples, bands) - expected).max() < 0.02
 
 
-def test_spectrograms_without_torch_are_close() -> None:
-    pytest.importorskip("torch")
-    samples = tone(2)
-    power = spectrogram._power(samples)
-    without = spectrogram._scaled(
-        np.log10(np.maximum(spectrogram._filters(80, RATE).T @ power, 1e-10)).astype(np.float32)
-    )
-    assert np.abs(without - spectrogram.log_mel(samples, 80)).max() < 1e-4
+def test_transforms_have_the_bits_of_mkl() -> None:
+    """A digest of what torch 2.13 computes of the frames where MKL takes its path for Intel's AVX-512."""
+    frames = (np.arange(40 * 400) * 7919 % 20_011 - 10_005).astype(np.float32).reshape(40, 400) / np.float32(10_007)
+    real, imaginary = fourier.transform(frames)
+    assert hashlib.sha256(real.tobytes() + np.abs(imaginary).tobytes()).hexdigest()[:16] == "3db4ab1bec682018"
+    assert np.allclose(real + 1j * imaginary, np.fft.rfft(frames.astype(np.float64)).T, atol=1e-4)
+
+
+@pytest.mark.parametrize(("bands", "digest"), [(80, "9306c9e4798417ac"), (128, "cc8c5df0fcbee200")])
+def test_spectrograms_have_the_bits_of_the_reference(bands: int, digest: str) -> None:
+    """The same of Whisper's extractor, in bfloat16."""
+    samples = np.zeros(RATE, np.float32)
+    samples[:9_000] = (np.arange(9_000) * 7919 % 20_011 - 10_005).astype(np.float32) / np.float32(10_007)
+    assert hashlib.sha256(bfloat16(spectrogram.log_mel(samples, bands)).tobytes()).hexdigest()[:16] == digest
+
+
+@pytest.mark.parametrize("place", [0, 200, 8_000, 15_700, 15_800, 15_959, 15_999])
+def test_silence_is_not_computed(place: int) -> None:
+    """A click in silence is heard in the same frames as in a whisper."""
+    click, whisper = np.zeros(RATE, np.float32), np.full(RATE, 1e-12, np.float32)
+    click[place] = whisper[place] = 0.5
+    assert np.abs(spectrogram.log_mel(click, 80) - spectrogram.log_mel(whisper, 80)).max() < 1e-5
 
 
 def test_htk_spectrograms_without_torch_are_close() -> None:
@@ -289,6 +304,12 @@ def test_gemma4_has_a_token_every_40_ms(samples: int, count: int) -> None:
     assert plan.is_embed == [False, *[True] * count, False]
 
 
+def near(value: Any, expected: NDArray[np.float32]) -> bool:
+    """Whether a tensor of bfloat16 holds what the installed torch computed, whose last bits depend on the processor."""
+    shown = (np.frombuffer(value.content(), "<u2").astype(np.uint32) << 16).view(np.float32).reshape(value.shape)
+    return value.dtype == "bfloat16" and bool(np.abs(shown - expected).max() < 0.02)
+
+
 SECONDS = (0.01, 0.5, 3.01, 29.995, 30, 31, 65.3)
 
 
@@ -310,12 +331,12 @@ def test_ultravox_is_exact(seconds: float, bands: int) -> None:
 
     config = {"model_type": "ultravox", "audio_token_index": 7, "audio_config": {"num_mel_bins": bands}}
     family = build(Facts(config, {}, {}, {}, {}, Words()))
-    assert family is not None and "last bits" in family.gaps["audio"]
+    assert family is not None and "comes with the model" in family.gaps["audio"]
     assert family.target("audio") == [1000], "the unit is looked for as text"
     plan = family.plan("audio", Sound(samples, RATE), {})
     assert plan.replacement == [7] * sum(-(-piece // 16) for piece in lengths)
     fields = plan.fields()
-    assert fields["audio_features"].value == tensor("bfloat16", bfloat16(expected))
+    assert near(fields["audio_features"].value, expected)
     assert fields["audio_lens"].value == int64(lengths)
     assert fields["audio_token_len"].value == int32([-(-piece // 16) for piece in lengths])
     assert [name for name, field in fields.items() if field.keep_on_cpu] == list(plan.metadata)
@@ -333,11 +354,11 @@ def test_qwen3_asr_is_exact(seconds: float, kind: str) -> None:
     mask = out.attention_mask[0]
     config = {"architectures": ["Qwen3ASRForConditionalGeneration"], "thinker_config": {"audio_token_id": 5}}
     family = build(Facts(config, {}, {}, {"feature_extractor_type": kind}, {}, Words()))
-    assert family is not None and "last bits" in family.gaps["audio"]
+    assert family is not None
     plan = family.plan("audio", Sound(samples, RATE), {})
     fields = plan.fields()
     expected = np.ascontiguousarray(out.input_features[0][:, mask.astype(bool)])
-    assert fields["input_audio_features"].value == tensor("bfloat16", bfloat16(expected))
+    assert near(fields["input_audio_features"].value, expected)
     assert fields["feature_attention_mask"].value == tensor("int32", mask.astype(np.int32))
     assert fields["audio_feature_lengths"].value == int64(int(mask.sum()))
 
@@ -357,7 +378,7 @@ def test_qwen2_audio_is_exact(seconds: float) -> None:
     samples = tone(seconds)
     out = extractor(samples, sampling_rate=RATE, return_tensors="np", return_attention_mask=True, padding="max_length")
     family = build(Facts({"model_type": "qwen2_audio"}, {}, {}, {}, {}, Words()))
-    assert family is not None and "last bits" in family.gaps["audio"]
+    assert family is not None
     fields = family.plan("audio", Sound(samples, RATE), {}).fields()
-    assert fields["input_features"].value == tensor("bfloat16", bfloat16(out.input_features[0]))
+    assert near(fields["input_features"].value, out.input_features[0])
     assert fields["feature_attention_mask"].value == tensor("int32", out.attention_mask[0])

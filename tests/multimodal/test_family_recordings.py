@@ -49,7 +49,7 @@ def test_answers_are_the_references(shared: Path, name: str) -> None:
     assert compared
 
 
-@pytest.mark.parametrize("name", ["fam-granite-speech", "fam-qwen2-audio", "fam-qwen2.5-omni", "fam-qwen3-omni"])
+@pytest.mark.parametrize("name", ["fam-granite-speech"])
 def test_sound_is_near_the_references(shared: Path, name: str) -> None:
     """Tokens, ranges and shapes are equal; values differ by as much as the processors that computed them."""
     server, compared = opened(shared, name), 0

@@ -311,6 +311,40 @@ def _minicpm(version: str) -> Folder:
     )
 
 
+def _qwen3_asr(architecture: str) -> Folder:
+    return Folder(
+        {
+            "architectures": [architecture],
+            "model_type": "qwen3_asr",
+            "thinker_config": {
+                "audio_token_id": "@<|audio_pad|>",
+                "audio_config": {"d_model": 64, "num_mel_bins": 128, "encoder_layers": 2, "encoder_attention_heads": 2},
+                "text_config": {
+                    **TEXT,
+                    "model_type": "qwen3",
+                    "rope_scaling": {"mrope_section": [6, 5, 5], "rope_type": "default", "type": "default"},
+                },
+            },
+        },
+        {
+            "preprocessor_config": {
+                "feature_extractor_type": "Qwen3ASRFeatureExtractor",
+                "processor_class": "Qwen3ASRProcessor",
+                "feature_size": 128,
+            }
+        },
+        ("<|audio_start|>", "<|audio_pad|>", "<|audio_end|>"),
+        ("audio",),
+        {
+            "extra_special_tokens": {
+                "audio_token": "<|audio_pad|>",
+                "audio_bos_token": "<|audio_start|>",
+                "audio_eos_token": "<|audio_end|>",
+            }
+        },
+    )
+
+
 def _tiled(architecture: str, tokens: tuple[str, ...] = _INTERNVL_TOKENS, **config: Any) -> Folder:
     options = ({"max_dynamic_patch": 3}, {"dynamic_image_size": False})
     whole = {"architectures": [architecture], **_TILES, **config}
@@ -358,6 +392,7 @@ FOLDERS = {
             }
         },
     ),
+    **{name: _qwen3_asr(name) for name in ("Qwen3ASRForConditionalGeneration", "Qwen3ASRRealtimeGeneration")},
     "Llama_Nemotron_Nano_VL": Folder(
         {
             "architectures": ["Llama_Nemotron_Nano_VL"],

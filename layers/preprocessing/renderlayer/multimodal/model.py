@@ -14,7 +14,7 @@ from renderlayer.multimodal.families import build
 from renderlayer.multimodal.families.base import Facts, Family
 
 # Raised when the bytes of payloads change for equal inputs.
-PAYLOAD_VERSION = 2
+PAYLOAD_VERSION = 3
 
 
 class _Lexicon:

@@ -14,6 +14,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from renderlayer.multimodal.audio.fused import fused
+
 Samples = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
@@ -23,7 +25,6 @@ _MOST_TAPS = 1 << 23  # of all phases together; rates with little in common woul
 _WORKING_SET = 1 << 18  # sums that are computed at a time
 _RUN = 384  # taps that are added up before their sum joins that of the taps before
 _LANES, _GROUP = 16, 8  # sums of one phase that are computed together, and taps
-_BELOW_SINGLE, _HALFWAY = (1 << 29) - 1, 1 << 28  # the bits that a float32 lacks of a double, and their middle
 
 
 def is_taken(rate: int, wanted: int) -> bool:
@@ -80,7 +81,7 @@ def _phases(padded: Doubles, kernel: NDArray[np.float32], orig: int, steps: int)
             sums[:, fresh] = 0
         inside = reached < taps
         weights = np.where(inside, kernel[np.arange(new), np.minimum(reached, taps - 1)], 0).astype(np.float64)
-        sums = _fused(padded[np.minimum(at + tap, len(padded) - 1)], weights, sums)
+        sums = fused(padded[np.minimum(at + tap, len(padded) - 1)], weights, sums)
     return (before + sums).reshape(-1)
 
 
@@ -100,7 +101,7 @@ def _one_phase(padded: Doubles, filters: NDArray[np.float32], orig: int, steps: 
 
     def joined(tap: int, sums: Samples | None, start: int, end: int) -> Samples:
         column = padded[start * orig + tap : (end - 1) * orig + tap + 1 : orig]
-        return _fused(column, weights[tap], np.zeros(end - start, np.float32) if sums is None else sums)
+        return fused(column, weights[tap], np.zeros(end - start, np.float32) if sums is None else sums)
 
     out = np.zeros(steps, np.float32)
     grouped = len(weights) // _GROUP * _GROUP
@@ -122,18 +123,3 @@ def _one_phase(padded: Doubles, filters: NDArray[np.float32], orig: int, steps: 
 
 
 _PAIRS = ((5, 7), (0, 2), (1, 3))  # taps of a group whose products are added first; the second is multiplied first
-
-
-def _fused(samples: Doubles, weights: Doubles | np.float64, sums: Samples) -> Samples:
-    """samples · weights + sums, rounded to float32 once. The factors are float32 in value, so a double holds their
-    product; where the double next to the sum lies halfway between two float32, its own error decides."""
-    products = samples * weights
-    totals = products + sums
-    halfway = (totals.view(np.int64) & _BELOW_SINGLE) == _HALFWAY
-    if halfway.any():
-        products, total, added = products[halfway], totals[halfway], sums[halfway].astype(np.float64)
-        part = total - products
-        error = (products - (total - part)) + (added - part)
-        totals[halfway] = np.where(error == 0, total, np.nextafter(total, np.copysign(np.inf, error)))
-    rounded: Samples = totals.astype(np.float32)
-    return rounded

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.families.base import SPECTROGRAM_GAP, Facts, Plain, Plan
+from renderlayer.multimodal.families.base import Facts, Plain, Plan
 from renderlayer.multimodal.tensor import Field, Fields
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ class Qwen2Audio(Plain):
     """Qwen2-Audio."""
 
     modalities = ("audio",)
-    portable = False
-    gaps: Mapping[str, str] = {"audio": SPECTROGRAM_GAP}
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.families.base import SPECTROGRAM_GAP, Facts, Plain, Plan
+from renderlayer.multimodal.families.base import Facts, Plain, Plan
 from renderlayer.multimodal.tensor import Field, Fields, int32, int64
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ class Qwen3ASR(Plain):
     """Qwen3-ASR, whole and in real time."""
 
     modalities = ("audio",)
-    portable = False
-    gaps: Mapping[str, str] = {"audio": SPECTROGRAM_GAP}
 
     def __init__(self, facts: Facts) -> None:
         thinker = facts.config.get("thinker_config") or {}

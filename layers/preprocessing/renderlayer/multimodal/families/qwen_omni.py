@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
-from renderlayer.multimodal.families.base import SPECTROGRAM_GAP, Facts, Options, Plan
+from renderlayer.multimodal.families.base import Facts, Options, Plan
 from renderlayer.multimodal.families.qwen_video import Qwen2VL
 from renderlayer.multimodal.tensor import Field, Fields, Tensor, bfloat16, int32, int64
 
@@ -24,9 +24,7 @@ class Qwen25Omni(Qwen2VL):
     """Qwen2.5-Omni's thinker."""
 
     modalities: tuple[str, ...] = ("image", "video", "audio")
-    gaps: Mapping[str, str] = {"audio": SPECTROGRAM_GAP}
     normalised = True
-    portable = False
     tokens: Mapping[str, tuple[str, str]] = {
         "image": ("<|IMAGE|>", "image_token_index"),
         "video": ("<|VIDEO|>", "video_token_index"),

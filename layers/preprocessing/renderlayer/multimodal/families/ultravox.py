@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from renderlayer.multimodal.families.base import SPECTROGRAM_GAP, Facts, Plain, Plan
+from renderlayer.multimodal.families.base import Facts, Plain, Plan
 from renderlayer.multimodal.tensor import Field, Fields, int32, int64
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ class Ultravox(Plain):
     """Ultravox on a Whisper encoder."""
 
     modalities = ("audio",)
-    portable = False
-    gaps: Mapping[str, str] = {"audio": SPECTROGRAM_GAP}
+    gaps: Mapping[str, str] = {"audio": "the processor comes with the model and is not compared with"}
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
