@@ -20,7 +20,7 @@ from renderlayer.http.server.advice import advise, warn_of_media
 from renderlayer.http.server.logs import AccessLog, configure_logs
 from renderlayer.http.server.metrics import Metrics
 from renderlayer.http.server.serve import run
-from renderlayer.memory import return_freed
+from renderlayer.memory import reuse_large_blocks
 from renderlayer.settings import PREFIX, Settings
 
 
@@ -45,7 +45,7 @@ def serve(arguments: argparse.Namespace) -> None:
 def _serve(settings: Settings, arguments: argparse.Namespace) -> None:
     address = Address.of(arguments)
     sockets = address.bound()
-    return_freed()
+    reuse_large_blocks()
     template = read()
     handlers = load_handlers(template)
     gateway = Gateway(template, handlers, settings.max_body_bytes, settings.receive_timeout, arguments.buffered)

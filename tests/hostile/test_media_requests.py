@@ -49,7 +49,7 @@ def test_images_of_many_requests_share_the_memory(seeing: Path) -> None:
     cost = spent(at_once, seeing, "webp")
     assert cost.status == 200, cost
     assert set(cost.outcome) <= {200, 503} and 200 in cost.outcome
-    assert cost.memory < 1.2 * BUDGET + LIBRARIES
+    assert cost.memory < 1.6 * BUDGET + LIBRARIES  # without the budget 2.5 times it
 
 
 def test_what_can_never_fit_is_refused(seeing: Path) -> None:

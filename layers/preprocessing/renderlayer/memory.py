@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from renderlayer.errors import BadRequest, Unavailable
 from renderlayer.request_context import answered
@@ -22,8 +23,11 @@ PATIENCE = 10.0
 _SHARE = 2
 """Media get this part of the memory that there is: one in so many."""
 _UNKNOWN = 2 << 30
-_MMAP_THRESHOLD, _LARGE = -3, 1 << 20
+_MMAP_THRESHOLD, _LARGEST = -3, 32 << 20
+_TRIM_THRESHOLD, _KEPT = -1, 64 << 20
 _ARENA_MAX, _ARENAS = -8, 2
+_CROWDED = 64
+"""Above this part of a budget, one in so many, freed memory is given back."""
 _GROUPS = Path("/sys/fs/cgroup")
 
 
@@ -114,6 +118,8 @@ class Budget:
             Unavailable: they are not there.
         """
         deadline = time.monotonic() + patience
+        if given > taken and self.held > self.capacity // _CROWDED:
+            _return_freed()
         with self._changed:
             while taken > given and self.held + taken - given > self.capacity:
                 if not self._changed.wait(deadline - time.monotonic()):
@@ -151,17 +157,30 @@ class Hold:
 
 
 @lru_cache(maxsize=1)
-def return_freed() -> None:
-    """Have large blocks go back to the system once they are freed, in this process, where its C library knows how.
+def _c_library() -> Any:
+    import ctypes
 
-    Every thread would otherwise hold on to some, up to 32 MB each, and have small ones in an arena of its own, which
-    grows for as long as threads take turns.
+    return ctypes.CDLL(None)
+
+
+def _return_freed() -> None:
+    """Give what is free between blocks that are not back to the system."""
+    with suppress(OSError, AttributeError):
+        _c_library().malloc_trim(0)
+
+
+@lru_cache(maxsize=1)
+def reuse_large_blocks() -> None:
+    """Have freed blocks of up to 32 MB be used again in this process, where its C library knows how.
+
+    Taken from the system anew, the memory of an answer with tensors costs more time than all the work on it. What is
+    free at the end of an arena goes back beyond 64 MB, and all that is free once requests hold much of a budget.
+    Every thread would otherwise have an arena of its own, which grows for as long as threads take turns.
     """
     with suppress(OSError, AttributeError):
-        import ctypes
-
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_MMAP_THRESHOLD, _LARGE)
+        mallopt = _c_library().mallopt
+        mallopt(_MMAP_THRESHOLD, _LARGEST)
+        mallopt(_TRIM_THRESHOLD, _KEPT)
         mallopt(_ARENA_MAX, _ARENAS)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 
 from renderlayer.bundle import Model
 from renderlayer.errors import BadRequest, RenderLayerError
-from renderlayer.memory import Budget, media_budget, return_freed
+from renderlayer.memory import Budget, media_budget, reuse_large_blocks
 from renderlayer.multimodal.collect import collect
 from renderlayer.multimodal.expand import Range, expand, expand_text, is_merged
 from renderlayer.multimodal.families.base import Embeds, Family, Plan
@@ -184,7 +184,7 @@ def item_fingerprint(model_fingerprint: str, identity: Identity, item: MediaItem
 
 def _payloads(entries: Sequence[_Entry], write: Writer, budget: Budget) -> dict[str, list[str | bytes]]:
     """The slots of `kwargs_data`; equal items are written once, different ones on all cores that memory allows."""
-    return_freed()
+    reuse_large_blocks()
     distinct = {(entry.modality, entry.mm_hash, entry.fingerprint): entry for entry in entries}
     peak = max(1, _COPIES * max(entry.decoded_bytes for entry in entries))
     workers = max(1, min(len(distinct), os.cpu_count() or 1, budget.capacity // peak))

@@ -119,11 +119,11 @@ def application(settings: Settings, page: bool = False, server: ServedModel | No
     from renderlayer.http.request import UnderPrefix
     from renderlayer.http.server.logs import AccessLog, configure_logs
     from renderlayer.http.server.metrics import Metrics
-    from renderlayer.memory import return_freed
+    from renderlayer.memory import reuse_large_blocks
     from renderlayer.served_model import ServedModel
 
     configure_logs(settings)
-    return_freed()
+    reuse_large_blocks()
     server = server or ServedModel.open(settings)
     app = create_app(settings, server=server).prepare()
     app.read_with(lambda inner: BodyLimitMiddleware(inner, settings.max_body_bytes, patience=settings.receive_timeout))
