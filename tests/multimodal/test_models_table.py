@@ -30,7 +30,8 @@ What is rendered of the architectures that vLLM 0.33 takes media for, by their n
 `python -m tests.multimodal.test_models_table` from what the code claims, and a test holds it to that. `renderlayer
 inspect` says the same of a packed model.
 
-- **exact**: token ids, hashes, ranges and tensors equal those of vLLM's own render server, to the last bit. Ranges are
+- **exact**: token ids, hashes, ranges and tensors equal those of vLLM's own render server, to the last bit; of
+  spectrograms and resampled sound, where its own bits depend on the processor, one on Intel's with AVX-512. Ranges are
   narrowed to the tokens that receive embeddings (docs/api.md, "Where answers differ from vLLM's on purpose").
 - **approximate**: rendered, with the gap that the notes below the table name.
 - **refused**: a request with such media gets 501 and the architecture's name; text is rendered. `pack` warns of it, and
