@@ -19,5 +19,5 @@ _consume = Consumer("batch_join", _receiver)
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     if "sweep" in event:  # of the schedule
-        return _consume.told(lambda time_left: joiner().sweep(time_left), context)
+        return _consume.run(lambda time_left: joiner().sweep(time_left), context)
     return _consume(event, context)

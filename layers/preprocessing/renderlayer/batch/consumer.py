@@ -47,14 +47,14 @@ class Consumer:
                 self.set_aside(body)
                 self._log("ERROR", outcome="set_aside", reason="The message is no JSON object.")
                 return
-            told = receive(message, time_left)
+            outcome = receive(message, time_left)
             milliseconds = round((time.perf_counter() - began) * 1e3, 3)
-            for row in told if isinstance(told, list) else [told]:
+            for row in outcome if isinstance(outcome, list) else [outcome]:
                 self._log("INFO", duration_ms=milliseconds, **row)
 
         return each_record(event, work, self._failed)
 
-    def told(self, work: Callable[[Callable[[], float]], list[Json]], context: Any) -> Json:
+    def run(self, work: Callable[[Callable[[], float]], list[Json]], context: Any) -> Json:
         """Do what no message asks for, and log what happened."""
         rows = work(deadline(context))
         for row in rows:
@@ -67,8 +67,8 @@ class Consumer:
             again = self._retries.later(record)
         except Unavailable:
             again = None
-        told = {**({"reason": str(error)} if known else {}), **({"again_in_s": again} if again is not None else {})}
-        self._log("ERROR", error=type(error).__name__, **told)
+        details = {**({"reason": str(error)} if known else {}), **({"again_in_s": again} if again is not None else {})}
+        self._log("ERROR", error=type(error).__name__, **details)
 
     def _log(self, level: str, **row: Any) -> None:
         line = {"level": level, "message": "batch", "service": self.service, **row}

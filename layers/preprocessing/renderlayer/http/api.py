@@ -68,16 +68,16 @@ class Api(FastAPI):
     async def _on_unrouted(self, request: Request, error: Exception) -> Response:
         """No route, or not with this method."""
         path, scope = route_path(request.scope), request.scope
-        told: RenderLayerError
+        fault: RenderLayerError
         if isinstance(error, HTTPException) and error.status_code == 405:
-            told = MethodNotAllowed(f"{scope['method']} is not a method of {path}.")
+            fault = MethodNotAllowed(f"{scope['method']} is not a method of {path}.")
         elif path in FRONT_DOOR and not self._settings.engine_url:
-            told = NotFound(
+            fault = NotFound(
                 f"This server has no engine to answer {path}. Name one with --engine-url ({PREFIX}ENGINE_URL)."
             )
         else:
-            told = NotFound(f"There is no {scope['method']} {path} here.")
-        response = as_starlettes(answer_to(told, path))
+            fault = NotFound(f"There is no {scope['method']} {path} here.")
+        response = as_starlettes(answer_to(fault, path))
         response.headers.update(getattr(error, "headers", None) or {})
         return response
 

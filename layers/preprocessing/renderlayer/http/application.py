@@ -52,10 +52,10 @@ class Application:
         self._extensions: list[Extend] = []
         self._settings = settings
         self.keys = Keys.of(settings)
-        self._way = self._behind_keys(self._answer)
+        self._behind = self._behind_keys(self._answer)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._way(scope, receive, send)
+        await self._behind(scope, receive, send)
 
     def extend(self, extend: Extend) -> None:
         """Have FastAPI's application extended once it is needed; too late for one that was needed already."""
@@ -75,7 +75,7 @@ class Application:
 
     def read_with(self, bodies: Callable[[ASGIApp], ASGIApp]) -> None:
         """Put a middleware that reads bodies in front of everything but the keys: who has none sends in vain."""
-        self._way = self._behind_keys(bodies(self._answer))
+        self._behind = self._behind_keys(bodies(self._answer))
 
     def _behind_keys(self, app: ASGIApp) -> ASGIApp:
         if self.keys is not None:

@@ -118,17 +118,17 @@ def _endpoint(door: FrontDoor, server: ServedModel, engine: Engine, waiting: Wai
         headers = {HEADER: header_value(left_out)} if left_out else {}
         if pending.stream:
             count_tokens(scope, pending.prompts)
-            told = chunks(
+            stream = chunks(
                 pending, engine, run_blocking=run_blocking, seen=partial(count_generated, scope), ended=observe
             )
             try:
                 # what fails before the first chunk is an ordinary error
-                first = [chunk] if (chunk := await anext(told, None)) is not None else []
-                response: Response = EventStream(first, told, door.named_events, waiting.leave)
+                first = [chunk] if (chunk := await anext(stream, None)) is not None else []
+                response: Response = EventStream(first, stream, door.named_events, waiting.leave)
                 response.headers.update(headers)
                 return response
             except BaseException:
-                await told.aclose()
+                await stream.aclose()
                 raise
         with timed("generate"):
             answers = await generated(pending, engine)

@@ -28,8 +28,8 @@ def trace_of(scope: Scope) -> Headers:
     if PARENT.fullmatch(parent):
         state = header(scope, b"tracestate") or ""
         return (("traceparent", parent), *((("tracestate", state),) if STATE.fullmatch(state) else ()))
-    told = XRAY.fullmatch(os.environ.get(LAMBDA, ""))
-    if told is None:
+    xray = XRAY.fullmatch(os.environ.get(LAMBDA, ""))
+    if xray is None:
         return ()
-    time, rest, span, sampled = told.groups()
+    time, rest, span, sampled = xray.groups()
     return (("traceparent", f"00-{time}{rest}-{span}-0{sampled}"),)

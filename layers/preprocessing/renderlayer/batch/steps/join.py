@@ -43,11 +43,11 @@ class Joiner:
             What happened to each batch, for the log.
         """
         looked_at = set() if looked_at is None else looked_at
-        told = []
+        rows = []
         for batch in sorted(_meant(message) - looked_at):
-            told.append(self.look(batch, time_left))
+            rows.append(self.look(batch, time_left))
             looked_at.add(batch)
-        return told
+        return rows
 
     def abandon(self, message: Json) -> list[Json]:
         """End the batches of a message that came back as a dead letter, unless parts are to come that look again."""
@@ -59,15 +59,15 @@ class Joiner:
         Returns:
             What happened to each batch that went on, for the log.
         """
-        told = []
+        rows = []
         for entry in self.bucket.entries(keys.STATUSES):
             if time_left() < RESERVE:
                 break
             batch = entry.key.removeprefix(keys.STATUSES).removesuffix(".json")
             found = status.read(self.bucket, batch)
             if found is not None and status.RANKS[found["status"]] != status.ENDED:
-                told.append(self.look(batch, time_left))
-        return told
+                rows.append(self.look(batch, time_left))
+        return rows
 
     def look(self, batch: str, time_left: Callable[[], float]) -> Json:
         """Bring a batch's status up to date, and finish it when all of its parts are there. May be done at any time.
@@ -77,7 +77,7 @@ class Joiner:
         Raises:
             Unavailable: the store failed.
         """
-        told: Json = {"batch": batch}
+        row: Json = {"batch": batch}
         facts = self._facts(batch)
         counts = {
             "completed": sum(part.completed for part in facts.values()),
@@ -86,21 +86,21 @@ class Joiner:
         shards = self._shards(batch)
         if shards is None or len(facts) < shards:
             status.update(self.bucket, batch, lambda now: status.advanced(now, "in_progress", counts))
-            return {**told, "outcome": "waiting", "parts": len(facts), "shards": shards}
+            return {**row, "outcome": "waiting", "parts": len(facts), "shards": shards}
         now = status.update(self.bucket, batch, lambda now: status.advanced(now, "finalizing", counts))
         if now is None or status.RANKS[now["status"]] == status.ENDED:
-            return {**told, "outcome": "known"}
+            return {**row, "outcome": "known"}
         files: dict[str, str | None] = {}
         for field, key, segments in (
             ("output_file_id", keys.output(batch), self._segments(batch, facts, output=True)),
             ("error_file_id", keys.errors(batch), self._segments(batch, facts, output=False)),
         ):
             if not self._made(batch, key, segments, time_left):
-                return {**told, "outcome": "handed_on"}
+                return {**row, "outcome": "handed_on"}
             files[field] = keys.file_id(key) if segments else None
         ending = self._ending(now, facts.values())
         status.update(self.bucket, batch, lambda now: status.advanced(now, ending, counts, **files))
-        return {**told, "outcome": ending, "parts": len(facts), **counts}
+        return {**row, "outcome": ending, "parts": len(facts), **counts}
 
     def _facts(self, batch: str) -> dict[int, PartFacts]:
         """Facts of the parts that are there, by shard.
@@ -161,16 +161,16 @@ class Joiner:
         return upload is None
 
     def _abandon(self, batch: str) -> Json:
-        told: Json = {"batch": batch}
+        row: Json = {"batch": batch}
         now = status.read(self.bucket, batch)
         if now is None or status.RANKS[now["status"]] == status.ENDED:
-            return {**told, "outcome": "known"}
+            return {**row, "outcome": "known"}
         shards = self._shards(batch)
         if shards is None or len(self._parts(batch)) < shards:
-            return {**told, "outcome": "waiting"}
+            return {**row, "outcome": "waiting"}
         message = f"The results could not be joined: the service failed repeatedly. They are in {keys.parts(batch)}."
         fail(self.bucket, batch, SERVER_ERROR, message)
-        return {**told, "outcome": "failed"}
+        return {**row, "outcome": "failed"}
 
     def _ending(self, batch: Batch, parts: Iterable[PartFacts]) -> str:
         ended = {part.ended for part in parts}

@@ -118,8 +118,8 @@ def refused(batch: str, number: int, custom_id: str, error: RenderLayerError, re
 
 def failed(batch: str, number: int, error: LineError) -> Result:
     """The result of a line that never was a request, or was not begun."""
-    told = {"code": error.code, "message": str(error), "line": number}
-    return Result(False, _dumped(_row(batch, number, error.custom_id, None, told)))
+    fault = {"code": error.code, "message": str(error), "line": number}
+    return Result(False, _dumped(_row(batch, number, error.custom_id, None, fault)))
 
 
 def too_long() -> LineError:

@@ -95,9 +95,9 @@ class Splitter:
 
     def _split(self, split: Split, time_left: Callable[[], float]) -> Json:
         batch = split.job.batch
-        told: Json = {"batch": batch, "first_shard": split.shard}
+        row: Json = {"batch": batch, "first_shard": split.shard}
         if self.bucket.head(keys.manifest(batch)) is not None:
-            return {**told, "outcome": "known"}
+            return {**row, "outcome": "known"}
         try:
             broken = self._broken(split) if split.at == 0 else None
             if broken is None:
@@ -108,15 +108,15 @@ class Splitter:
             broken = "No line of the file is a JSON object." if split.requests else "The file has no lines."
         if broken is not None:
             fail(self.bucket, batch, INVALID_FILE, broken)
-            return {**told, "outcome": "failed"}
+            return {**row, "outcome": "failed"}
         counts = {"total": split.requests}
         if split.at < split.size:
             self.splits.send([split.message()])
             status.update(self.bucket, batch, lambda now: status.advanced(now, "in_progress", counts))
-            return {**told, "outcome": "handed_on", "shards": split.shard}
+            return {**row, "outcome": "handed_on", "shards": split.shard}
         status.update(self.bucket, batch, lambda now: status.advanced(now, "in_progress", counts))
         self.bucket.create(keys.manifest(batch), orjson.dumps({"shards": split.shard, "requests": split.requests}))
-        return {**told, "outcome": "split", "shards": split.shard, "requests": split.requests}
+        return {**row, "outcome": "split", "shards": split.shard, "requests": split.requests}
 
     def _broken(self, split: Split) -> str | None:
         """Why the file cannot be one of JSON lines."""

@@ -54,14 +54,14 @@ class Worker:
             What happened, for the log.
         """
         shard = Shard.read(message)
-        told: Json = {"batch": shard.job.batch, "shard": shard.number}
+        row: Json = {"batch": shard.job.batch, "shard": shard.number}
         with ThreadPoolExecutor(4, thread_name_prefix="open") as pool:  # one wait for the store instead of four
             known = pool.submit(self._has_part, shard)
             ended = pool.submit(self._ended, shard)
             kept = pool.submit(self._remembered, shard)
             data = pool.submit(self._read, shard)
         if known.result():
-            return {**told, "outcome": "known"}
+            return {**row, "outcome": "known"}
         run = Run(
             batch=shard.job.batch,
             endpoints=self.endpoints,
@@ -72,15 +72,15 @@ class Worker:
             ended=ended.result(),
             patient=shard.failing < ENGINE_FAILURES,
         )
-        return {**told, **self._work(shard, run, data.result)}
+        return {**row, **self._work(shard, run, data.result)}
 
     def abandon(self, message: Json) -> Json:
         """Give up a shard that came back as a dead letter: lines that are done count, the rest fail."""
         shard = Shard.read(message)
-        told = {"batch": shard.job.batch, "shard": shard.number}
+        row = {"batch": shard.job.batch, "shard": shard.number}
         if self._has_part(shard):
-            return {**told, "outcome": "known"}
-        return {**told, **self._give_up(shard, ABANDONED, self._remembered(shard))}
+            return {**row, "outcome": "known"}
+        return {**row, **self._give_up(shard, ABANDONED, self._remembered(shard))}
 
     def _work(self, shard: Shard, run: Run, data: Callable[[], bytes]) -> Json:
         before = len(run.done)

@@ -83,11 +83,11 @@ class ChatSequence:
         options = self.options
         output = self.decoder.step(choice)
         finished = choice.finish_reason is not None
-        told = delta(self._events(output, finished), options, self.calls, finished)
+        added = delta(self._events(output, finished), options, self.calls, finished)
         if not self.role_sent:
-            told["role"] = "assistant"
+            added["role"] = "assistant"
         self.role_sent = True
-        self.called |= "tool_calls" in told
+        self.called |= "tool_calls" in added
         logprobs: ChatLogprobs | None = None
         if options.include_reasoning:
             logprobs = chat_logprobs(choice.logprobs, self.tokens, self.context, options.candidates)
@@ -95,7 +95,7 @@ class ChatSequence:
         self.total += len(choice.token_ids or ())
         return {
             "index": choice.index,
-            "delta": told,
+            "delta": added,
             "logprobs": logprobs,
             "finish_reason": finish_reason(choice.finish_reason, self.called, options),
             "stop_reason": output.stop_reason,

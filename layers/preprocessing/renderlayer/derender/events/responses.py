@@ -87,8 +87,10 @@ def _whole(body: DerenderResponsesRequest, server: ServedModel) -> Json:
     encoder = _encoder(body, answer.request_id, now(), server)
     for action in step.actions:
         encoder.encode(action)
-    told = encoder.response(step.finish_reason, sequence.counts)
-    return told if answer.kv_transfer_params is None else {**told, "kv_transfer_params": answer.kv_transfer_params}
+    response = encoder.response(step.finish_reason, sequence.counts)
+    return (
+        response if answer.kv_transfer_params is None else {**response, "kv_transfer_params": answer.kv_transfer_params}
+    )
 
 
 def _chunk(body: DerenderResponsesStreamRequest, server: ServedModel) -> Json:

@@ -112,11 +112,11 @@ def whole_usage(responses: Sequence[GenerateResponse], prompt_tokens: int | None
     Args:
         prompt_tokens: what the caller counted; None: what the engine did, else 0.
     """
-    told = [response.usage for response in responses if response.usage is not None]
+    usages = [response.usage for response in responses if response.usage is not None]
     if prompt_tokens is None:
-        prompt_tokens = sum(usage.prompt_tokens for usage in told)
+        prompt_tokens = sum(usage.prompt_tokens for usage in usages)
     completion_tokens = sum(len(choice.token_ids or ()) for response in responses for choice in response.choices)
-    details = told[0] if len(told) == 1 and len(responses) == 1 else GenerateUsage()
+    details = usages[0] if len(usages) == 1 and len(responses) == 1 else GenerateUsage()
     return _usage(prompt_tokens, completion_tokens, details)
 
 

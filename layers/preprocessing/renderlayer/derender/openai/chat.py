@@ -107,13 +107,13 @@ def _whole_choice(
     checks.check_tokens(choice, "")
     options = reading.options
     output = whole_output(choice, prompt, options, server)
-    told = message(reading.answer(output, choice.index), options)
+    answered = message(reading.answer(output, choice.index), options)
     logprobs = chat_logprobs(choice.logprobs, tokens, (), options.candidates) if options.include_reasoning else None
     return {
         "index": choice.index,
-        "message": told,
+        "message": answered,
         "logprobs": logprobs,
-        "finish_reason": finish_reason(choice.finish_reason or "stop", "tool_calls" in told, options),
+        "finish_reason": finish_reason(choice.finish_reason or "stop", "tool_calls" in answered, options),
         "stop_reason": output.stop_reason,
         "token_ids": choice.token_ids if options.shows_token_ids else None,
         "routed_experts": None,

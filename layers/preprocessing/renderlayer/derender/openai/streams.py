@@ -72,8 +72,8 @@ class _Stream(ABC, Generic[S, C]):
         if self._prompt is None:
             self._prompt = chunk.prompt_token_ids
         checks.check_chunk(chunk, self._server)
-        told = [self._told(choice, chunk) for choice in chunk.choices]
-        choices = [choice for choice in told if choice is not None]
+        answered = [self._told(choice, chunk) for choice in chunk.choices]
+        choices = [choice for choice in answered if choice is not None]
         usage = chunk_usage(chunk, self._prompt_tokens)
         return None if not choices and usage is None else self._envelope(chunk, choices, usage)
 
@@ -143,10 +143,10 @@ class ChatStream(_Stream[ChatSequence, "ChatChunkChoice"]):
     def _step(
         self, sequence: ChatSequence, choice: GenerateChunkChoice, chunk: GenerateChunk
     ) -> ChatChunkChoice | None:
-        told = sequence.step(choice)
+        answered = sequence.step(choice)
         if self._output is not None and choice.index == 0:
             self._output += choice.token_ids or ()
-        return None if not any(told["delta"].values()) and _is_silent(told) else told
+        return None if not any(answered["delta"].values()) and _is_silent(answered) else answered
 
     def _envelope(self, chunk: GenerateChunk, choices: list[ChatChunkChoice], usage: Usage | None) -> Json:
         with_prompt = self._request is not None and bool(self._request.return_token_ids)
@@ -188,10 +188,10 @@ class CompletionStream(_Stream[CompletionSequence, "CompletionChoice"]):
     def _step(
         self, sequence: CompletionSequence, choice: GenerateChunkChoice, chunk: GenerateChunk
     ) -> CompletionChoice | None:
-        told = sequence.step(choice, chunk.prompt_token_ids)
-        if not told["text"] and _is_silent(told):
+        answered = sequence.step(choice, chunk.prompt_token_ids)
+        if not answered["text"] and _is_silent(answered):
             return None
-        return {**told, "index": self._first_index + choice.index}
+        return {**answered, "index": self._first_index + choice.index}
 
     def _envelope(self, chunk: GenerateChunk, choices: list[CompletionChoice], usage: Usage | None) -> Json:
         return {**completion_chunk(chunk, self._model, choices, usage, self._created)}

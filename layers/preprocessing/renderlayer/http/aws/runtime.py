@@ -93,12 +93,12 @@ class RuntimeAnswer:
 
     def fail(self, error: Exception) -> None:
         """Report an invocation that did not end well; the error's message is kept back, as it may quote a prompt."""
-        told = json.dumps({"errorType": type(error).__name__, "errorMessage": described(error)})
+        payload = json.dumps({"errorType": type(error).__name__, "errorMessage": described(error)})
         if self._begun:
-            body = base64.b64encode(told.encode()).decode()
+            body = base64.b64encode(payload.encode()).decode()
             self._close({ERROR_TYPE: type(error).__name__, ERROR_BODY: body})
         else:
-            report(self._connection, f"{self._path}/error", error, told)
+            report(self._connection, f"{self._path}/error", error, payload)
 
     def _close(self, trailers: dict[str, str]) -> None:
         lines = "".join(f"{name}: {value}\r\n" for name, value in trailers.items())
@@ -114,9 +114,9 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return joined
 
 
-def report(connection: HTTPConnection, path: str, error: Exception, told: str) -> None:
+def report(connection: HTTPConnection, path: str, error: Exception, payload: str) -> None:
     """Post an error to the Runtime API."""
-    connection.request("POST", path, told, {"Content-Type": "application/json", ERROR_TYPE: type(error).__name__})
+    connection.request("POST", path, payload, {"Content-Type": "application/json", ERROR_TYPE: type(error).__name__})
     connection.getresponse().read()
 
 
@@ -124,12 +124,14 @@ def serve_one(connection: HTTPConnection, handler: Streaming) -> None:
     """Wait for an invocation and answer it."""
     connection.request("GET", f"{RUNTIME}/invocation/next")
     response = connection.getresponse()
-    body, told = response.read(), response.headers
+    body, headers = response.read(), response.headers
     if response.status != 200:
         raise HTTPException(f"status {response.status}")
-    request_id = told["Lambda-Runtime-Aws-Request-Id"]
-    os.environ["_X_AMZN_TRACE_ID"] = told.get("Lambda-Runtime-Trace-Id", "")
-    context = Context(request_id, told["Lambda-Runtime-Invoked-Function-Arn"], int(told["Lambda-Runtime-Deadline-Ms"]))
+    request_id = headers["Lambda-Runtime-Aws-Request-Id"]
+    os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
+    context = Context(
+        request_id, headers["Lambda-Runtime-Invoked-Function-Arn"], int(headers["Lambda-Runtime-Deadline-Ms"])
+    )
     answer = RuntimeAnswer(connection, request_id)
     try:
         handler.stream(json.loads(body), context, answer)
@@ -147,8 +149,8 @@ def main() -> None:
     try:
         handler = getattr(import_module(module), name)
     except Exception as error:
-        told = json.dumps({"errorType": type(error).__name__, "errorMessage": str(error)})
-        report(connection, f"{RUNTIME}/init/error", error, told)
+        payload = json.dumps({"errorType": type(error).__name__, "errorMessage": str(error)})
+        report(connection, f"{RUNTIME}/init/error", error, payload)
         sys.exit(1)
     while True:
         try:
