@@ -54,6 +54,7 @@ LISTED = {
     ("*", "top_logprobs"): "null is read as zero by both, and shown by one schema",
     ("*", "continue_from"): "ours alone: docs/continue.md",
     ("*", "return_token_spans"): "ours alone: docs/continue.md",
+    ("*", "return_prefix"): "ours alone: docs/continue.md",
     ("CompletionRequest", "media_io_kwargs"): "no field in the reference, which refuses it all the same",
     ("CompletionRequest", "mm_processor_kwargs"): "no field in the reference, which refuses it all the same",
     ("ResponsesRequest", "prompt"): "refused whatever it holds",

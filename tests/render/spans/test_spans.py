@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from renderlayer.errors import BadRequest
+from renderlayer.http.batch_endpoints import endpoints
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.models import make_model_folder, open_server
@@ -161,3 +163,13 @@ def test_it_is_the_mask_of_transformers(shared: Path, museum: Path) -> None:
             compared += 1
             assert expected["assistant_masks"] == answer["assistant_mask"], template.stem
     assert compared > 20
+
+
+def test_a_line_of_a_batch_file_has_them(server: ServedModel) -> None:
+    """Data for fine-tuning: a file of conversations in, ids and masks out."""
+    work = endpoints(server, None)["/v1/chat/completions/render"].answer
+    body = {"messages": TALK, "return_token_spans": True, "add_generation_prompt": False}
+    answer: Any = work(body, "one")
+    if isinstance(answer, bytes):
+        answer = json.loads(answer)
+    assert sampled(server, answer)[-1] == "21 degrees.<|im_end|>"
