@@ -25,22 +25,7 @@ from tests.ports import free_port
 __all__ = ["weighted_model"]
 
 ROOT = Path(__file__).resolve().parents[1]
-OURS = (
-    "start",
-    "concepts",
-    "api",
-    "serving",
-    "deploying",
-    "operations",
-    "cost",
-    "continue",
-    "library",
-    "media",
-    "batch",
-    "settings",
-    "limits",
-    "performance",
-)
+OURS = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in OURS), *ROOT.glob("[CS]*.md")]
 
 
@@ -138,6 +123,12 @@ def test_the_snippet_of_the_library(server: Any) -> None:
     exec(compile(snippet.replace('"qwen3-8b"', repr(server.settings.model)), "library.md", "exec"), names)
     assert names["rendered"]["token_ids"]
     assert names["answer"]["choices"][0]["message"]["content"] == "Hello there"
+
+
+def test_the_snippet_of_the_start(server: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    (snippet,) = blocks(ROOT / "docs/start.md", "python")
+    exec(compile(snippet.replace('"qwen3-8b"', repr(server.settings.model)), "start.md", "exec"), {})
+    assert json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.long

@@ -97,8 +97,11 @@ def rehearse(stack: Stack, engine: str) -> None:
     say("a REST API", lambda: stack.deploy(Release="rest", **parameters, **rest.PARAMETERS))
     say("its front", lambda: rest.front(stack, NEW_KEY))
     say("delete", lambda: steps.delete(stack))
-    say("sam deploy again", lambda: stack.deploy(Release="3", **parameters))
-    say("health", lambda: steps.health(Caller(stack, stack.outputs()["ApiUrl"], NEW_KEY)))
+    with another_model(stack) as changed:
+        say("a private stack", lambda: changed.deploy(Release="3", PrivateVpcEndpointId=rest.ENDPOINT, **other))
+        say("its front", lambda: rest.private(changed, NEW_KEY))
+    say("sam deploy again", lambda: stack.deploy(Release="4", **{**parameters, "ServedModelName": smollm2.NAME}))
+    say("its stream", lambda: steps.stream(Caller(stack, stack.outputs()["ApiUrl"], NEW_KEY)))
     print("the rehearsal held")
 
 

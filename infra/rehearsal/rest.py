@@ -1,14 +1,16 @@
-"""The REST API as the front: a stream, and a plan's quota for each key."""
+"""The REST API as the front: a stream, a plan's quota for each key, and a private one."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from infra.rehearsal.caller import Caller
+from infra.rehearsal.images import render
 from infra.rehearsal.stack import Stack
-from infra.rehearsal.steps import check, stream
+from infra.rehearsal.steps import check, health, keys, stream
 
 QUOTA = 6
+ENDPOINT = "vpce-0123456789abcdef0"
 PARAMETERS = {"Front": "RestApi", "UsagePlanQuota": str(QUOTA)}
 
 
@@ -35,3 +37,16 @@ def front(stack: Stack, key: str) -> str:
     check(replace(other, key="wrong").call("/v1/models").status_code, 401, "a wrong key of our own")
     check("StreamUrl" in stack.outputs(), False, "a function URL beside the REST API")
     return f"{told}; call {QUOTA + 1} of a key: 429, of another: 200"
+
+
+def private(stack: Stack, key: str) -> str:
+    """Through its endpoint it answers as a public one, images included; from elsewhere 403."""
+    url = stack.outputs()["ApiUrl"]
+    inside, outside = Caller(stack, url, key), Caller(stack, url.replace(f"-{ENDPOINT}", ""), key)
+    check(outside.call("/health").status_code, 403, "/health from outside of the network")
+    another = Caller(stack, url.replace(ENDPOINT, "vpce-0fedcba9876543210"), key)
+    check(another.call("/health").status_code, 403, "/health through another endpoint")
+    health(inside)
+    keys(inside)
+    check("StreamUrl" in stack.outputs(), False, "a function URL beside a private API")
+    return f"403 from elsewhere; through the endpoint images: {render(inside)}"

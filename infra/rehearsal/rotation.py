@@ -8,6 +8,7 @@ from infra.rehearsal.caller import Caller
 from infra.rehearsal.load import under_load
 from infra.rehearsal.stack import Stack
 from renderlayer.errors import ConfigurationError
+from renderlayer.http.middleware.auth import RECHECK_SECONDS
 
 ROTATION_SECONDS = 180
 
@@ -18,7 +19,8 @@ def rotate(stack: Stack, secret: str, old: str, new: str) -> str:
     with under_load(Caller(stack, url, old)) as load:
         client.put_secret_value(SecretId=secret, SecretString=f"{new},{old}")
         first = _until(Caller(stack, url, new), 200)
-        load.caller = Caller(stack, url, new)  # the callers are given the new key while both count
+        time.sleep(RECHECK_SECONDS)  # an environment that has just read the secret looks again after that
+        load.switch(Caller(stack, url, new))
         client.put_secret_value(SecretId=secret, SecretString=new)
         last = _until(Caller(stack, url, old), 401)
     told = f"the new key counts after {first:.0f} s, the old one ends after {last:.0f} s"

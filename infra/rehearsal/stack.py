@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from infra.rehearsal.cloud import Cloud
+from infra.rehearsal.emulator.rest import ENDPOINT
 from infra.rehearsal.machine import CACHE, ROOT, Machine
 from renderlayer.errors import ConfigurationError
 
@@ -99,9 +100,11 @@ class Stack:
         """(URL, headers) by which the emulator answers for a public URL."""
         parts = urlsplit(url)
         host = parts.netloc.replace(".amazonaws.com", "").replace(".on.aws", "")
-        if ".execute-api." in host:
-            host = host.partition(".execute-api.")[0] + ".execute-api"
-        return self.cloud.url + parts.path.rstrip("/"), {"Host": f"{host}.localhost:{self.cloud.port}"}
+        api, dot, _ = host.partition(".execute-api.")
+        api, through, endpoint = api.partition("-vpce-")  # the name that a private API has in its network
+        way = {ENDPOINT: f"vpce-{endpoint}"} if through else {}
+        host = f"{api}.execute-api" if dot else host
+        return self.cloud.url + parts.path.rstrip("/"), {"Host": f"{host}.localhost:{self.cloud.port}", **way}
 
 
 def physical(stack: Stack, logical_id: str) -> Any:

@@ -33,6 +33,10 @@ def test_public_urls_are_found_at_the_emulator() -> None:
         "http://127.0.0.1:4566/live",
         {"Host": "abc.execute-api.localhost:4566"},
     )
+    assert stack.local("https://abc-vpce-0123.execute-api.eu-central-1.amazonaws.com/live") == (
+        "http://127.0.0.1:4566/live",
+        {"Host": "abc.execute-api.localhost:4566", "x-emulated-vpce": "vpce-0123"},
+    )
     assert stack.local("https://xyz.lambda-url.eu-central-1.on.aws/") == (
         "http://127.0.0.1:4566",
         {"Host": "xyz.lambda-url.eu-central-1.localhost:4566"},

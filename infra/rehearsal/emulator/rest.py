@@ -1,10 +1,12 @@
-"""REST APIs given as OpenAPI: operations for any method, and integrations that stream, both unknown to the emulator.
+"""What the emulator does not know of REST APIs given as OpenAPI: operations for any method, integrations that stream,
+and the policy of a private one, by which it answers through its VPC endpoint alone.
 
 https://docs.aws.amazon.com/apigateway/latest/developerguide/response-transfer-mode-lambda.html
 """
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import Any
 
 from infra.rehearsal.emulator.required import replace, required
@@ -13,13 +15,19 @@ from infra.rehearsal.emulator.streams import Invocation, answer
 MODULE = "ministack.services.apigateway_v1"
 ANY, STREAMING = "x-amazon-apigateway-any-method", "/response-streaming-invocations"
 
+ENDPOINT = "x-emulated-vpce"
+"""The header that stands for the network's way in: id of the VPC endpoint that a request came through."""
+
 Json = dict[str, Any]
+
+_endpoint: ContextVar[str | None] = ContextVar("endpoint", default=None)
 
 
 def install() -> None:
-    """Let an imported REST API have both."""
+    """Let an imported REST API have them."""
     _import_any_method()
     _stream()
+    _come_through_endpoints()
     _take_numbers_as_text()
 
 
@@ -47,6 +55,31 @@ def _stream() -> None:
         return await answer(Invocation(account, region, name, qualifier, event))
 
     replace(MODULE, "_invoke_lambda_proxy_v1", invoke)
+
+
+def _come_through_endpoints() -> None:
+    policy, imported = "x-amazon-apigateway-policy", required(MODULE, "_import_rest_api")
+    execute = required(MODULE, "handle_execute")
+    resolve = required("ministack.core.iam_evaluator", "_resolve_condition_key")
+
+    def with_policy(spec: Json, base: Json | None = None) -> Any:
+        return imported(spec, {**(base or {}), **({"policy": spec[policy]} if policy in spec else {})})
+
+    async def through(
+        api_id: str, stage: str, method: str, path: str, headers: dict[str, str], body: bytes, query: Any
+    ) -> Any:
+        token = _endpoint.set(headers.get(ENDPOINT))
+        try:
+            return await execute(api_id, stage, method, path, headers, body, query)
+        finally:
+            _endpoint.reset(token)
+
+    def resolved(key: str, context: Any) -> Any:
+        return _endpoint.get() if key.lower() == "aws:sourcevpce" else resolve(key, context)
+
+    replace(MODULE, "_import_rest_api", with_policy)
+    replace(MODULE, "handle_execute", through)
+    replace("ministack.core.iam_evaluator", "_resolve_condition_key", resolved)
 
 
 def _take_numbers_as_text() -> None:
