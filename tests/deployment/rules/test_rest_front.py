@@ -98,3 +98,8 @@ def test_nothing_of_it_is_there_by_default() -> None:
             assert row["Condition"] in ("IsRest", "IsRestStream", "HasUsagePlan")
     rules = [rule["Assert"] for rule in template["Rules"]["OnlyARestApiHasAPlan"]["Assertions"]]
     assert rules == [{"Fn::Equals": [{"Ref": name}, ""]} for name in ("UsagePlanQuota", "WebAclArn")]
+
+
+def test_answers_that_are_no_text_reach_callers_as_they_are() -> None:
+    """https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-payload-encodings-workflow.html"""
+    assert properties(transformed(), "RestApi")["BinaryMediaTypes"] == ["*/*"]
