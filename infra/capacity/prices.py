@@ -1,5 +1,6 @@
-"""List prices in US dollars of us-east-1 (N. Virginia), first tiers, as public pages gave them on 1 December 2026.
+"""List prices in US dollars of us-east-1 (N. Virginia), first tiers, put down on 1 December 2026.
 
+They were taken from pages that quote AWS's, which are the ones to ask:
 https://aws.amazon.com/lambda/pricing/ https://aws.amazon.com/api-gateway/pricing/ https://aws.amazon.com/fargate/pricing/
 https://aws.amazon.com/elasticloadbalancing/pricing/
 """
