@@ -12,7 +12,7 @@ from tests.parsers.examples import CALLS, REASONING_EXAMPLES, TOOL_EXAMPLES
 from tests.parsers.support import Facts, Model, answered, asking, opened, pieces, streamed, told, vocabulary
 
 CHUNKS = ((1,), (2,), (7,), (1_000_000,), (1, 5, 2, 11))
-THINKING = {"thinking": True}
+THINKING = {"thinking": True, "reasoning_effort": "high"}
 UNSEPARATED = {"identity", "minimax_m2_append_think"}
 
 

@@ -39,6 +39,10 @@ def prompt_of(reasoning: str, *tail: str) -> list[int]:
         ("granite", [], None),
         ("identity", [], True),
         ("deepseek_v3", [], True),
+        ("hy_v3", ["<think>"], True),
+        ("hy_v4", [], False),
+        ("hy_v4", ["<think>"], False),
+        ("hy_v4", ["<think>", "</think>"], True),
         ("openai_gptoss", [], True),
     ],
 )
@@ -71,6 +75,15 @@ def test_what_render_says_about_a_prompt(reasoning: str, tail: list[str], ended:
         ("deepseek_v4", {"thinking": False, "enable_thinking": False}, False),
         ("minimax_m2", {"enable_thinking": False}, True),
         ("seed_oss", {"enable_thinking": False}, False),
+        ("hy_v3", {}, False),
+        ("hy_v3", {"enable_thinking": True}, False),
+        ("hy_v3", {"reasoning_effort": "low"}, True),
+        ("hy_v3", {"reasoning_effort": "no_think"}, False),
+        ("hy_v3", {"reasoning_effort": None}, False),
+        ("hy_v4", {}, True),
+        ("hy_v4", {"reasoning_effort": ""}, True),
+        ("hy_v4", {"reasoning_effort": "no_think", "enable_thinking": True}, False),
+        ("hy_v4", {"enable_thinking": False}, True),
     ],
 )
 def test_switches(reasoning: str, kwargs: dict[str, object], thinks: bool) -> None:
@@ -85,6 +98,19 @@ def test_without_thinking_the_markers_are_text(reasoning: str) -> None:
     off = {"thinking": False, "enable_thinking": False}
 
     assert answered(None, reasoning, text, chat_template_kwargs=off) == Answer(None, text, [])
+
+
+def test_hunyuan_is_switched_by_the_effort() -> None:
+    text = "<think>Hm. </think>Yes."
+    high = {"reasoning_effort": "high", "enable_thinking": True}
+
+    for parser in ("hy_v3", "hy_v4"):
+        assert answered(None, parser, text, chat_template_kwargs=high) == Answer("Hm. ", "Yes.", [])
+        assert answered(None, parser, text[7:], chat_template_kwargs=high) == Answer("Hm. ", "Yes.", [])
+        off = {"reasoning_effort": "no_think", "enable_thinking": True}
+        assert answered(None, parser, text, chat_template_kwargs=off) == Answer(None, text, [])
+    assert answered(None, "hy_v3", text) == Answer(None, text, [])
+    assert answered(None, "hy_v4", text) == Answer("Hm. ", "Yes.", [])
 
 
 def test_an_earlier_turn_says_nothing_about_this_one() -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from renderlayer.parsers.core.message_frames import MessageFormat
-from renderlayer.parsers.reasoning.reasoning_format import ALWAYS, EFFORT, EITHER, ENABLE, OPT_IN, ReasoningFormat
+from renderlayer.parsers.reasoning.reasoning_format import (
+    ALWAYS,
+    EFFORT,
+    EITHER,
+    ENABLE,
+    NO_THINK,
+    OPT_IN,
+    ReasoningFormat,
+)
 
 _R1 = ReasoningFormat()
 _QWEN3 = ReasoningFormat(ends=("<tool_call>",), switch=ENABLE, token_based=True)
@@ -42,14 +50,7 @@ _COHERE = ReasoningFormat(
     ended=True,
 )
 _HY = ReasoningFormat(
-    opens=("<think{}>",),
-    closes=("</think{}>",),
-    ends=("<tool_calls{}>",),
-    starts=False,
-    token_based=True,
-    trim=True,
-    reopens=True,
-    ended=True,
+    opens=("<think{}>",), closes=("</think{}>",), ends=("<tool_calls{}>",), switch=NO_THINK, token_based=True
 )
 _MUSE_KINDS = {
     "": "reasoning",
@@ -144,7 +145,7 @@ REASONING: dict[str, ReasoningFormat | MessageFormat] = {
     ),
     "cohere_command3": _COHERE,
     "cohere_command4": _COHERE,
-    "hy_v3": _HY,
+    "hy_v3": replace(_HY, switch=replace(NO_THINK, default=False)),
     "hy_v4": _HY,
     "kimi_k3": ReasoningFormat(
         opens=("<|open|>think<|sep|>",),

@@ -51,13 +51,15 @@ class Switch:
         names: the variables; reasoning is on when one of those that are given is true. None: it is always on.
         default: what holds when none is given.
         null: a variable that is given as null is given, and false.
-        effort: a reasoning effort of "none" turns it off as well.
+        no_effort: the reasoning effort that turns it off as well.
+        by_effort: any other reasoning effort turns it on.
     """
 
     names: tuple[str, ...] = ()
     default: bool = True
     null: bool = False
-    effort: bool = False
+    no_effort: str = ""
+    by_effort: bool = False
 
     def named(self, found: tuple[str, ...]) -> Switch:
         """The switch of a model whose template was found to read these variables; none found, or none read: itself."""
@@ -65,8 +67,12 @@ class Switch:
 
     def on(self, kwargs: Mapping[str, Any]) -> bool:
         """Whether the template was asked for reasoning."""
-        if self.effort and kwargs.get("reasoning_effort") == "none":
-            return False
+        effort = kwargs.get("reasoning_effort")
+        if self.no_effort and effort:
+            if effort == self.no_effort:
+                return False
+            if self.by_effort:
+                return True
         given = [kwargs[name] for name in self.names if name in kwargs and (self.null or kwargs[name] is not None)]
         return any(given) if given else self.default
 
@@ -75,7 +81,8 @@ ALWAYS = Switch()
 ENABLE = Switch(names=("enable_thinking",), null=True)
 EITHER = Switch(names=("thinking", "enable_thinking"))
 OPT_IN = Switch(names=("thinking", "enable_thinking"), default=False)
-EFFORT = Switch(names=("thinking", "enable_thinking"), null=True, effort=True)
+EFFORT = Switch(names=("thinking", "enable_thinking"), null=True, no_effort="none")
+NO_THINK = Switch(no_effort="no_think", by_effort=True)
 
 
 @dataclass(frozen=True, kw_only=True)
