@@ -23,7 +23,7 @@ def test_pack_and_inspect_show_the_same(
         "llama (LlamaForCausalLM)",
         "512 tokens",
         "equals tokenizers on",
-        "texts with any of 188 characters go to tokenizers",
+        "to tokenizers, for texts with any of 188 characters",
         "byte_level",
         "minijinja, content as string",
         "processor (without tools)",

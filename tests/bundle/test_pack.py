@@ -50,7 +50,7 @@ def test_manifest_says_what_was_chosen_and_why(make_folder: MakeFolder, tmp_path
         "tokenizer.json",
         "tokenizer_config.json",
     }
-    assert [0x5C8, 0x5C9] in manifest["tokenizer"]["doubtful"]
+    assert [0x5C8, 0x5C9] in manifest["tokenizer"]["divergent_characters"]
 
 
 def test_engine_that_differs_is_not_chosen(make_folder: MakeFolder, tmp_path: Path) -> None:

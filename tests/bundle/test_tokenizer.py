@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from renderlayer.bundle import Model, open_bundle
 from renderlayer.bundle.pack import pack
-from renderlayer.bundle.tokenizer import Tokenizer, doubtful_pattern
+from renderlayer.bundle.tokenizer import Tokenizer, divergent_pattern
 from renderlayer.errors import BadRequest
 from tests.bundle.conftest import MakeFolder
 from tests.bundle.tokenizers_made import SPECIAL
@@ -112,9 +112,9 @@ def test_texts_with_bytes_that_have_no_token_go_to_tokenizers(make_folder: MakeF
     assert differing
 
 
-def test_doubtful_pattern() -> None:
-    assert doubtful_pattern([]) is None
-    pattern = doubtful_pattern([(0x5C8, 0x5C9), (0x2581, 0x2581), (0x1F600, 0x1F64F)])
+def test_divergent_pattern() -> None:
+    assert divergent_pattern([]) is None
+    pattern = divergent_pattern([(0x5C8, 0x5C9), (0x2581, 0x2581), (0x1F600, 0x1F64F)])
     assert pattern is not None
     assert [bool(pattern.search(text)) for text in ("a-]\\", "\u05c9", "x▁", "😀", "\u05ca")] == [
         False,
@@ -132,7 +132,7 @@ def test_fast_engine_serves_long_texts_once_it_is_loaded(
     monkeypatch.setattr("renderlayer.bundle.tokenizer._FAST_DELAY", 0.0)
     model = open_bundle(pack(make_folder(), tmp_path / "out"))
     described = json.loads((tmp_path / "out/bundle.json").read_text())["tokenizer"]
-    description = {**described, "doubtful": [], "fastokens": {"equal": True}}
+    description = {**described, "divergent_characters": [], "fastokens": {"equal": True}}
     tokenizer = Tokenizer(tmp_path / "out", description, model.vocabulary, fast_after=20)
     long = "The quick brown fox, 你好 <|im_end|>" * 3
     expected = model.tokenizer.encode(long)

@@ -73,7 +73,7 @@ def _tokenizer(manifest: dict[str, Any]) -> list[str]:
         "tokenizer",
         [
             ("engine", f"{tokenizer['engine']}  ({_verdict(tokenizer['kitoken'], 'kitoken')})"),
-            ("doubtful", _doubtful(tokenizer["doubtful"])),
+            ("falls back", _divergent(tokenizer["divergent_characters"])),
             ("long texts", _verdict(tokenizer["fastokens"], "fastokens")),
             ("decoder", f"{decoder}  ({vocabulary['equal']:,} id lists equal to tokenizers)"),
             ("adds", around if tokenizer["prefix_ids"] or tokenizer["suffix_ids"] else "nothing"),
@@ -81,9 +81,9 @@ def _tokenizer(manifest: dict[str, Any]) -> list[str]:
     )
 
 
-def _doubtful(ranges: list[list[int]]) -> str:
+def _divergent(ranges: list[list[int]]) -> str:
     count = sum(high - low + 1 for low, high in ranges)
-    return f"texts with any of {count} characters go to tokenizers" if count else "no characters"
+    return f"to tokenizers, for texts with any of {count:,} characters" if count else "never"
 
 
 def _verdict(evidence: dict[str, Any], name: str) -> str:

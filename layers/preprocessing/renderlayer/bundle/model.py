@@ -14,7 +14,7 @@ from renderlayer.bundle.vocabulary import Vocabulary
 from renderlayer.errors import ConfigurationError
 from renderlayer.settings import Settings
 
-FORMAT = 7
+FORMAT = 8
 """Version of the bundle's layout; a bundle of another version is packed again."""
 MANIFEST = "bundle.json"
 

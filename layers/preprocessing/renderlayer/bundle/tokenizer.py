@@ -54,8 +54,8 @@ class Tokenizer:
         self._fast_lock = threading.Lock()
         self._reference_lock = threading.Lock()
         self._reference: Any = None
-        self._doubtful = doubtful_pattern(description["doubtful"]) if self.engine == "kitoken" else None
-        self._doubtful_ascii = any(low < 0x80 for low, _ in description["doubtful"])
+        self._divergent = divergent_pattern(description["divergent_characters"]) if self.engine == "kitoken" else None
+        self._divergent_in_ascii = any(low < 0x80 for low, _ in description["divergent_characters"])
         self.encode_plain = PlainEncoder(folder, self.encode, lambda: vocabulary.added)
         """Token ids of a text that stays text: no special token that it spells becomes one."""
         self._engine: Background[Encode] | None = None
@@ -150,7 +150,8 @@ class Tokenizer:
         fast = self._fast_engine() if self._fast_after else None
         if fast is not None and len(text) >= self._fast_after and (text.isascii() or not FOLDED.search(text)):
             return fast
-        if self._doubtful is not None and (self._doubtful_ascii or not text.isascii()) and self._doubtful.search(text):
+        looked_for = self._divergent if self._divergent_in_ascii or not text.isascii() else None
+        if looked_for is not None and looked_for.search(text):
             return self._encode_with_reference
         return engine
 
@@ -174,7 +175,7 @@ class Tokenizer:
         return fast
 
 
-def doubtful_pattern(ranges: Sequence[Sequence[int]]) -> re.Pattern[str] | None:
+def divergent_pattern(ranges: Sequence[Sequence[int]]) -> re.Pattern[str] | None:
     """A pattern that finds any character of the ranges (both ends included); None when there is none."""
     if not ranges:
         return None

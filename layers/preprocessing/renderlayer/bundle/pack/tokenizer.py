@@ -9,12 +9,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from renderlayer.bundle.pack.probes.divergent_characters import doubtful_characters
+from renderlayer.bundle.pack.probes.divergent_characters import find_divergent_characters
 from renderlayer.bundle.pack.probes.splits import split_difference, with_written_pattern
 from renderlayer.bundle.pack.probes.texts import fuzz_texts
 from renderlayer.bundle.pack.source import ModelSource
 from renderlayer.bundle.pack.special_tokens import merge_tokens
-from renderlayer.bundle.tokenizer import FOLDED, doubtful_pattern, load_reference
+from renderlayer.bundle.tokenizer import FOLDED, divergent_pattern, load_reference
 from renderlayer.errors import ConfigurationError
 
 TEXTS = 3000
@@ -116,7 +116,7 @@ def describe_engine(
         file.with_suffix(".kitoken").unlink(missing_ok=True)
     return {
         "engine": "kitoken" if kitoken["equal"] else "tokenizers",
-        "doubtful": divergent_characters,
+        "divergent_characters": divergent_characters,
         "prefix_ids": prefix,
         "suffix_ids": suffix,
         "kitoken": kitoken,
@@ -142,8 +142,8 @@ def _prove_kitoken(
     def encode(text: str) -> list[int]:
         return engine.encode(text, True)
 
-    divergent_characters = doubtful_characters(reference, engine, decoder)
-    known = doubtful_pattern(divergent_characters)
+    divergent_characters = find_divergent_characters(reference, engine, decoder)
+    known = divergent_pattern(divergent_characters)
     plain = [number for number, text in enumerate(texts) if known is None or not known.search(text)]
     evidence = _compare(encode, [texts[number] for number in plain], [expected[number] for number in plain])
     evidence = _with_splits(evidence, split_difference(original, written, _kitoken_encode, known))

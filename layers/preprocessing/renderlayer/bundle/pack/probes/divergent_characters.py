@@ -23,7 +23,7 @@ _HIGHEST = "\u0345"
 """Combining ypogegrammeni: its class, 240, is the greatest, so every other mark is ordered before it."""
 
 
-def doubtful_characters(reference: Any, kitoken: Any, decoder: dict[str, Any]) -> list[tuple[int, int]]:
+def find_divergent_characters(reference: Any, kitoken: Any, decoder: dict[str, Any]) -> list[tuple[int, int]]:
     """Ranges of code points, both ends included, ascending.
 
     Args:
