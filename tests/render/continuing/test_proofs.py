@@ -70,4 +70,4 @@ def test_no_more_is_kept_than_is_allowed(fresh: ServedModel, monkeypatch: pytest
     monkeypatch.setattr(proofs, "_CHARACTERS", 10)
     rollout(fresh, 1, [OTHER])
     assert len(kept._kept) == 1
-    assert kept._characters == sum(len(proof.text) for proof in kept._kept.values())
+    assert kept._characters == sum(len(proof.whole.text) for proof in kept._kept.values())

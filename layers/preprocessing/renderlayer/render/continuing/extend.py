@@ -6,30 +6,24 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from renderlayer.errors import BadRequest, Conflict
+from renderlayer.render.continuing.again import again, remember
 from renderlayer.render.continuing.history import (
     Turn,
-    check_one_turn,
-    check_said,
-    end_of_last,
+    check_turn,
     pieces_of,
     turns_within,
 )
-from renderlayer.render.continuing.join import suffix_ids
+from renderlayer.render.continuing.join import suffix_of
 from renderlayer.render.continuing.prefixes import prefix_of
-from renderlayer.render.continuing.proofs import Proof, proofs
+from renderlayer.render.continuing.proofs import proofs
 from renderlayer.render.continuing.refusal import DROPPED, REWRITTEN, NotExtended
 from renderlayer.render.continuing.stand_ins import (
-    CALL,
-    CONTENT,
     MARKS,
     REASONING,
     Form,
     Span,
-    stand_in,
     with_stand_ins,
 )
-from renderlayer.render.continuing.thoughts import has_thought
-from renderlayer.render.continuing.turn_end import turn_end
 from renderlayer.render.continuing.writing import Writer, Writing
 from renderlayer.render.types import Prompt
 from renderlayer.served_model import ServedModel
@@ -65,26 +59,25 @@ def continued(
         raise BadRequest(
             f"{FIELD}.messages must be between 1 and the number of messages.", f"{FIELD}.messages", given.messages
         )
-    ids: list[int] = []
     try:
         if given.prefix is not None:
             prompt_ids, output = prefix_of(given.prefix, writer.server)
             given = given.model_copy(update={"prompt_token_ids": prompt_ids, "output_token_ids": output})
-        ids = [*given.prompt_token_ids, *given.output_token_ids]
+        kept = len(given.prompt_token_ids) + len(given.output_token_ids)
         _check_request(request, given, writer.server)
         suffix, features = extension(given, request.messages, writer)
-        if len(ids) + len(suffix) > writer.server.max_model_len:
+        if kept + len(suffix) > writer.server.max_model_len:
             raise NotExtended("the extended prompt is longer than the context")
     except NotExtended as refused:
         reason = str(refused)
         if given.require:
             raise Conflict(f"{FIELD}: the prompt cannot be extended: {reason}.", FIELD) from refused
         prompt = render()
-        kept = _common(ids, prompt.token_ids)
+        kept = _common([*given.prompt_token_ids, *given.output_token_ids], prompt.token_ids)
         return prompt, _told("rendered", reason, kept, len(prompt.token_ids) - kept)
     calls = sum(len(message.get("tool_calls") or ()) for message in request.messages)
-    prompt = Prompt([*ids, *suffix], features=features, history_tool_calls=calls)
-    return prompt, _told("extended", None, len(ids), len(suffix))
+    ids = [*given.prompt_token_ids, *given.output_token_ids, *suffix]
+    return Prompt(ids, features=features, history_tool_calls=calls), _told("extended", None, kept, len(suffix))
 
 
 def _told(mode: Literal["extended", "rendered"], reason: str | None, kept: int, appended: int) -> Continuation:
@@ -129,7 +122,7 @@ def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> 
     known = given.messages
     proof = writer.server.derived(proofs).find(given.prompt_token_ids, messages[: known - 1], writer)
     if proof is not None:
-        suffix = _again(given, messages, proof, writer)
+        suffix = again(given, messages, proof, writer)
         if suffix is not None:
             return suffix, None
     _check_ids(given.prompt_token_ids, writer.server)
@@ -145,63 +138,9 @@ def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> 
             continue
         suffix, thoughts = _extension(given, shown, messages, before, now, spans, writer)
         if now.ids is None:
-            _remember(given, suffix, messages, shown, form, now.text, spans[-1], thoughts, writer)
+            remember(given, suffix, messages, shown, form, now.text, spans[-1], thoughts, writer)
         return suffix, _features(given, suffix, now)
     raise error
-
-
-def _again(given: ContinueFrom, messages: Sequence[Json], proof: Proof, writer: Writer) -> list[int] | None:
-    """The suffix, where the ids are known to hold the messages before; None where all has to be looked at.
-
-    Raises:
-        NotExtended: the sampled turn is not one, or reasoning would be dropped.
-    """
-    known, turn = given.messages, len(proof.thoughts)
-    shown = [*proof.shown, stand_in(messages[known - 1], turn, MARKS, proof.form), *messages[known:]]
-    now = writer.write(shown, generate=writer.generates, known=known)
-    if now.ids is not None or not now.text.startswith(proof.text[: proof.sure]):
-        return None
-    span = MARKS.last_span(now.text, turn, proof.sure)
-    if span is None:
-        return None
-    sampled = writer.text(given.output_token_ids)
-    thoughts = [*proof.thoughts, _check_turn(messages[known - 1], span, Turn(sampled, sampled), writer)]
-    kept = (not thought or MARKS.mark(REASONING, at) in now.text for at, thought in enumerate(thoughts))
-    if given.history != "keep" and not all(kept):
-        raise NotExtended(DROPPED)
-    suffix = _suffix(given, now, span, messages[known]["role"], writer)
-    _remember(given, suffix, messages, shown, proof.form, now.text, span, thoughts, writer)
-    return suffix
-
-
-def _check_turn(message: Json, span: Span, turn: Turn, writer: Writer) -> bool:
-    """Whether a turn of the ids has reasoning.
-
-    Raises:
-        NotExtended: it is not one turn, or not its message's.
-    """
-    check_one_turn(turn.text, writer)
-    check_said(message, span, turn.whole, writer)
-    return has_thought(turn.text) or _reasoning(message) in turn.text
-
-
-def _remember(
-    given: ContinueFrom,
-    suffix: list[int],
-    messages: Sequence[Json],
-    shown: list[Json],
-    form: Form,
-    text: str,
-    last: Span,
-    thoughts: list[bool],
-    writer: Writer,
-) -> None:
-    """Keep the proof for the turn that follows this prompt."""
-    sure = end_of_last(text, last, messages[given.messages :], writer)
-    if writer.generates and sure is not None:
-        ids = [*given.prompt_token_ids, *given.output_token_ids, *suffix]
-        proof = Proof(ids, list(messages), shown, writer.tools, form, text, sure, thoughts)
-        writer.server.derived(proofs).keep(proof, writer)
 
 
 def _features(given: ContinueFrom, suffix: Sequence[int], now: Writing) -> Json | None:
@@ -227,7 +166,7 @@ def _extension(
     then = pieces_of(before.text, MARKS.spans(before.text, len(turns) - 1), shown[: known - 1], writer, ends=True)
     sampled = writer.text(given.output_token_ids)
     found = [*turns_within(_prompt_text(given, writer), then, writer), Turn(sampled, sampled)]
-    thoughts = [_check_turn(*turn, writer) for turn in zip(turns, spans, found, strict=True)]
+    thoughts = [check_turn(*turn, writer) for turn in zip(turns, spans, found, strict=True)]
     if given.history != "keep":
         pieces = pieces_of(now.text, spans, shown, writer, ends=False)
         same = all(old.messages == new.messages for old, new in zip(then[:-1], pieces, strict=False))
@@ -235,7 +174,7 @@ def _extension(
             raise NotExtended(REWRITTEN)
         if any(thought and REASONING not in span.kinds for thought, span in zip(thoughts, spans, strict=True)):
             raise NotExtended(DROPPED)
-    return _suffix(given, now, spans[-1], messages[known]["role"], writer), thoughts
+    return suffix_of(given, now, spans[-1], messages[known]["role"], writer), thoughts
 
 
 def _prompt_text(given: ContinueFrom, writer: Writer) -> str:
@@ -244,67 +183,6 @@ def _prompt_text(given: ContinueFrom, writer: Writer) -> str:
     if writer.add_special_tokens and prefix and ids[: len(prefix)] == prefix:
         ids = ids[len(prefix) :]
     return writer.text(ids)
-
-
-def _reasoning(message: Json) -> str:
-    """The reasoning that a message names; what is in no text where it names none."""
-    named = message.get("reasoning") or message.get("reasoning_content")
-    return named.strip() or "\0" if isinstance(named, str) else "\0"
-
-
-def _suffix(given: ContinueFrom, now: Writing, last: Span, following: str, writer: Writer) -> list[int]:
-    """Token ids from the token that ends the sampled turn on, or from behind it where it was sampled.
-
-    Raises:
-        NotExtended: nobody can say where the turn ends, or the tokenizer merges over the join.
-    """
-    kind = CALL if CALL in last.kinds else CONTENT
-    end = turn_end(writer, kind, following)
-    rest = now.text[last.end :]
-    sampled = given.output_token_ids[-1] if given.output_token_ids else None
-    stopped = sampled in writer.stops.values() or (end.closer and sampled == writer.id_of(end.closer))
-    if end.closer:
-        at = end.find(rest, kind == CALL)
-        if at is None:
-            raise NotExtended("nobody can say where the sampled turn ends in this template")
-        start = at
-        if stopped:
-            assert sampled is not None
-            if not end.own and writer.text([sampled]) != end.closer:
-                raise NotExtended(
-                    f"the output ends with {writer.text([sampled])}, and the template goes on with {end.closer}"
-                )
-            start += len(end.closer)
-        elif kind == CONTENT:
-            start = 0
-    elif kind == CALL:
-        raise NotExtended("the template closes calls with no token")
-    else:
-        start = 0
-    if now.ids is not None:
-        if not (end.closer or writer.server.model.facts.renderer):
-            raise NotExtended("the template ends turns with no token, and there are media")
-        return _ids_from(now.ids, last.end + start, writer)
-    ids = [*given.prompt_token_ids, *given.output_token_ids]
-    return suffix_ids(ids, rest[start:], writer.server.model.tokenizer)
-
-
-def _ids_from(ids: list[int], start: int, writer: Writer) -> list[int]:
-    """The ids behind `start` characters of their text.
-
-    Raises:
-        NotExtended: no token begins there.
-    """
-    low, high = 0, len(ids)
-    while low < high:
-        middle = (low + high) // 2
-        if len(writer.text(ids[:middle])) < start:
-            low = middle + 1
-        else:
-            high = middle
-    if len(writer.text(ids[:low])) != start:
-        raise NotExtended("the tokenizer merges over the end of the sampled turn")
-    return ids[low:]
 
 
 def _common(given: Sequence[int], rendered: Sequence[int]) -> int:

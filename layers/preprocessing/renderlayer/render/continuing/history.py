@@ -9,6 +9,7 @@ from typing import Any
 
 from renderlayer.render.continuing.refusal import NOT_THE_HISTORY, NotExtended
 from renderlayer.render.continuing.stand_ins import CALL, CONTENT, Span
+from renderlayer.render.continuing.thoughts import has_thought
 from renderlayer.render.continuing.turn_end import turn_end
 from renderlayer.render.continuing.writing import Writer
 
@@ -196,3 +197,20 @@ def check_said(message: Json, span: Span, text: str, writer: Writer) -> None:
             continue
         if writer.normal(entry).strip() not in text:
             raise NotExtended("a message of the assistant says what is not in the ids")
+
+
+def check_turn(message: Json, span: Span, turn: Turn, writer: Writer) -> bool:
+    """Whether a turn of the ids has reasoning.
+
+    Raises:
+        NotExtended: it is not one turn, or not its message's.
+    """
+    check_one_turn(turn.text, writer)
+    check_said(message, span, turn.whole, writer)
+    return has_thought(turn.text) or _reasoning(message) in turn.text
+
+
+def _reasoning(message: Json) -> str:
+    """The reasoning that a message names; what is in no text where it names none."""
+    named = message.get("reasoning") or message.get("reasoning_content")
+    return named.strip() or "\0" if isinstance(named, str) else "\0"

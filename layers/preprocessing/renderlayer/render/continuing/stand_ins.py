@@ -72,6 +72,11 @@ class Marks:
             raise NotExtended("the template writes the turns of the assistant in another order")
         return spans
 
+    def end(self, text: str) -> int:
+        """Where the last of the marks in a text ends; 0 where there is none."""
+        match = self._pattern.match(text, max(0, text.rfind(self._prefix)))
+        return match.end() if match else 0
+
     def last_span(self, text: str, turn: int, start: int) -> Span | None:
         """The span of the last turn, which begins behind `start`; None where there are marks of others."""
         found = list(self._pattern.finditer(text, start))
