@@ -110,6 +110,7 @@ def test_answers_are_those_without_windows(server: ServedModel, monkeypatch: pyt
     [
         "{{ messages | length }}",
         "{% if messages | length > 21 %}long{% endif %}",
+        "{% if messages | length % 4 == 3 %}third{% endif %}",
         "{% if messages | length % 3 == 0 %}third{% endif %}",
         "{% set ns = namespace(n=0) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}",
     ],
@@ -132,7 +133,8 @@ def test_a_template_that_counts_is_always_written_as_a_whole(server: ServedModel
 
 def test_a_window_that_is_wrong_is_found_out(server: ServedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the numbers of the template do not tell, the trial does."""
-    served = fresh(server, CHATML.replace("assistant\n", "assistant{{ messages | length }}\n"))
+    counting = "{% if messages | length > 4 * 4 %}long{% endif %}"
+    served = fresh(server, CHATML.replace("assistant\n", f"assistant{counting}\n"))
     failed: list[Any] = []
     fails = Windows.fails
     monkeypatch.setattr(Windows, "fails", lambda *given: failed.append(given) or fails(*given))
