@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(renderlayer.__file__).parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 RENDER, DERENDER = re.split(r"^## \d\. ", PAGE, flags=re.MULTILINE)[1:3]
-MOST_OF_RENDER, MOST_OF_DERENDER = 37, 44
+MOST_OF_RENDER, MOST_OF_DERENDER = 30, 41
 """Files that a request may pass through: a new station is to take the place of another."""
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
 CHAT = {"messages": [{"role": "user", "content": "Hello"}], "tools": TOOLS}

@@ -23,7 +23,7 @@ from renderlayer.errors import NotFound, RenderLayerError
 from renderlayer.http.aws.lambda_handler import LambdaHandler
 from renderlayer.http.execution.body_memory import SHARE
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
-from renderlayer.http.execution.measures import COUNTS
+from renderlayer.http.execution.work import COUNTS
 from renderlayer.http.middleware.body_limit import decompressed
 from renderlayer.http.request import Incoming, header
 from renderlayer.http.response import error_response

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI, Request, Response
 
 from renderlayer.http.aws.lambda_handler import LambdaHandler
-from renderlayer.http.execution.measures import COUNTS, count_tokens
+from renderlayer.http.execution.work import COUNTS, count_tokens
 from renderlayer.settings import Settings
 from tests.events import FakeContext, http_api, load_balancer, rest_api
 

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.testclient import TestClient
 
 from renderlayer.http.app import create_app
-from renderlayer.http.execution import measures
-from renderlayer.http.execution.measures import COUNTS, count_tokens
+from renderlayer.http.execution import work
+from renderlayer.http.execution.work import COUNTS, count_tokens
 from renderlayer.http.server.metrics import Metrics
 from renderlayer.multimodal import uuid_cache
 from renderlayer.multimodal.items import EncodedMedia
@@ -27,7 +27,7 @@ HELLO = {"messages": [{"role": "user", "content": "Hello"}]}
 @pytest.fixture(autouse=True)
 def unobserved() -> Iterator[None]:
     yield
-    measures.observers.clear()
+    work.observers.clear()
     engine_states.observers.clear()
     uuid_cache.observers.clear()
 

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from renderlayer.http.application import Application
 from renderlayer.http.aws.lambda_handler import LambdaHandler
 from renderlayer.http.complete import complete_endpoints
-from renderlayer.http.tracing import LAMBDA, trace_of
+from renderlayer.http.request import LAMBDA, trace_of
 from renderlayer.pipeline.engine import Engine
 from renderlayer.request_context import traced
 from renderlayer.served_model import ServedModel

@@ -60,6 +60,7 @@ class Tokenizer:
         """Token ids of a text that stays text: no special token that it spells becomes one."""
         self._engine: Background[Encode] | None = None
         self._engine_lock = threading.Lock()
+        self._encode_short: Encode | None = None
 
     def load(self) -> Background[Encode]:
         """Begin to load the engine, unless that has begun; a process that only decodes goes without."""
@@ -67,6 +68,11 @@ class Tokenizer:
             if self._engine is None:
                 self._engine = Background(lambda: self._load_engine(self._file.with_name("tokenizer.kitoken")))
             return self._engine
+
+    def _loaded(self) -> Encode:
+        """The engine, waited for."""
+        self._encode_short = self.load().value
+        return self._encode_short
 
     def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
         """Token ids of `text`; special tokens that are spelled in it become their ids.
@@ -146,7 +152,7 @@ class Tokenizer:
 
     def _encoder(self, text: str) -> Encode:
         """The engine for this text."""
-        engine = self.load().value
+        engine = self._encode_short or self._loaded()
         fast = self._fast_engine() if self._fast_after else None
         if fast is not None and len(text) >= self._fast_after and (text.isascii() or not FOLDED.search(text)):
             return fast

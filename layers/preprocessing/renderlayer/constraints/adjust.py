@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from renderlayer.constraints.needs import KEEPING_REASONING_PARSERS, NO_NEEDS, TOOL_NEEDS, ToolNeeds
 from renderlayer.constraints.structural_tags import formats
 from renderlayer.constraints.structural_tags.params import Params, as_format, constrains, params
-from renderlayer.constraints.structural_tags.tools import MUSE, Demand, is_strict, read_tools
+from renderlayer.constraints.structural_tags.tools import MUSE, Demand, read_tools
 from renderlayer.errors import BadRequest
 from renderlayer.request_context import remark
+from renderlayer.wire.chat_tools import is_strict
 
 if TYPE_CHECKING:
     from renderlayer.parsers.response_template.template import Beginning

@@ -13,9 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from renderlayer.errors import RenderLayerError
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
 from renderlayer.http.middleware.auth import EchoRequestId, Keys, RequireKey
-from renderlayer.http.request import route_path
+from renderlayer.http.request import route_path, trace_of
 from renderlayer.http.response import FORESEEN, Response, answer_to, error_response
-from renderlayer.http.tracing import trace_of
 from renderlayer.request_context import traced, until_answered
 from renderlayer.settings import Settings
 

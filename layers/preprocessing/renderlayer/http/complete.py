@@ -13,9 +13,8 @@ from renderlayer.errors import LoneSurrogate
 from renderlayer.http.application import Endpoint
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer, while_connected
 from renderlayer.http.execution.garbage import uncollected
-from renderlayer.http.execution.measures import count_generated, count_tokens, observe, timed
-from renderlayer.http.execution.threads import aside_of
 from renderlayer.http.execution.waiting import Waiting
+from renderlayer.http.execution.work import aside_of, count_generated, count_tokens, observe, timed
 from renderlayer.http.request import decoded, header, read_body, require_json
 from renderlayer.http.response import Response, json_response
 from renderlayer.http.streams import EventStream

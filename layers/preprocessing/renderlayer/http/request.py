@@ -1,9 +1,11 @@
-"""What is read of a request: its path, its headers, its body (wire.md 0, 1.4)."""
+"""What is read of a request: its path, its headers, its trace, its body (wire.md 0, 1.4)."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import time
 from contextlib import suppress
 from typing import Any
@@ -22,6 +24,12 @@ DRAINED = 4
 """How many times the limit of an oversized body is taken and dropped, so that its sender gets to read the answer."""
 SLOWEST = 32 << 10
 """Bytes a second that a body must have, once its first seconds (`patience`) are over."""
+
+_PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_XRAY = re.compile(r"Root=1-([0-9a-f]{8})-([0-9a-f]{24});Parent=([0-9a-f]{16});Sampled=([01])(?:;.*)?")
+_STATE = re.compile(r"[\x20-\x7e]{1,512}")
+LAMBDA = "_X_AMZN_TRACE_ID"
+"""The variable in which Lambda's runtimes keep the header of the invocation."""
 
 
 def route_path(scope: Scope) -> str:
@@ -191,3 +199,21 @@ def decoded(body: bytes) -> Any:
         raise BadRequest("The request body is nested too deeply.") from None
     except ValueError:  # a number of more digits than Python reads
         raise malformed(0, "a number is too long") from None
+
+
+def trace_of(scope: Scope) -> tuple[tuple[str, str], ...]:
+    """Headers for the calls that a request causes, by which the trace that it belongs to goes on.
+
+    The caller's `traceparent` (and `tracestate`, https://www.w3.org/TR/trace-context/), else one for the invocation's
+    trace in X-Ray (https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html#xray-concepts-tracingheader),
+    else nothing.
+    """
+    parent = header(scope, b"traceparent") or ""
+    if _PARENT.fullmatch(parent):
+        state = header(scope, b"tracestate") or ""
+        return (("traceparent", parent), *((("tracestate", state),) if _STATE.fullmatch(state) else ()))
+    xray = _XRAY.fullmatch(os.environ.get(LAMBDA, ""))
+    if xray is None:
+        return ()
+    time, rest, span, sampled = xray.groups()
+    return (("traceparent", f"00-{time}{rest}-{span}-0{sampled}"),)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import NotImplementedHere, RenderLayerError
-from renderlayer.http.execution.threads import in_function
+from renderlayer.http.execution.work import in_function
 from renderlayer.wire.common.json_text import dumped_fast, dumped_lenient, unencodable
 
 if TYPE_CHECKING:

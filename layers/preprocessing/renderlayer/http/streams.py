@@ -13,8 +13,7 @@ from starlette.types import Receive, Scope, Send
 from renderlayer.derender.core import sse
 from renderlayer.errors import RenderLayerError
 from renderlayer.http.execution.disconnect import Disconnected, while_connected
-from renderlayer.http.execution.measures import note_left
-from renderlayer.http.execution.threads import in_function, in_thread
+from renderlayer.http.execution.work import in_function, in_thread, note_left
 from renderlayer.http.request import read_body
 from renderlayer.http.response import EVENT_STREAM, Response, content_type
 from renderlayer.served_model import ServedModel

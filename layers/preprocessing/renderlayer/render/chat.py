@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from renderlayer.errors import BadRequest
 from renderlayer.render import constraints
-from renderlayer.render.chat_prompt import conversation_prompt, effort, template_kwargs
+from renderlayer.render.chat_prompt import check_template, conversation_prompt, effort, template_kwargs
 from renderlayer.render.content_parts import has_media
 from renderlayer.render.dialect import CHAT, Dialect
 from renderlayer.render.prompt import check_ids
-from renderlayer.render.renderers import check_template
 from renderlayer.render.result import chat_id, chosen_id, extra_args, generate_request
 from renderlayer.render.sampling import max_output_tokens, sampling_params
 from renderlayer.render.types import MediaOptions, Prompt, TokenizeOptions

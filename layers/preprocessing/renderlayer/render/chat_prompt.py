@@ -15,6 +15,15 @@ from renderlayer.render.types import ChatParams, MediaOptions, Prompt, TokenizeO
 from renderlayer.served_model import ServedModel
 
 
+def check_template(server: ServedModel, chat_template: str | None, kwargs: dict[str, Any] | None) -> None:
+    """Refuse chat templates in requests unless the operator trusts them, or the family ignores them (wire.md 1.7)."""
+    renderer = server.derived(open_renderer)
+    if renderer is not None:
+        renderer.check_template(chat_template, kwargs)
+    else:
+        server.check_template_trust(chat_template, kwargs)
+
+
 def conversation_prompt(
     messages: Sequence[dict[str, Any]],
     server: ServedModel,

@@ -76,7 +76,8 @@ class _Reader:
     def message(self, message: dict[str, Any]) -> dict[str, Any]:
         """One message, keys in the reference's order: what is absent stays absent."""
         role = message["role"]
-        parts = content_parts(message)
+        content = message.get("content")
+        parts = [content] if isinstance(content, str) else content_parts(message)
         if role == "system":
             parts = without_billing(parts)
         converted: dict[str, Any] = {"role": role, "content": self._content(parts)}
@@ -130,9 +131,9 @@ class _Reader:
         return "\n".join([*_missing(placeholders, text), *([text] if text else [])])
 
     def _part(self, part: Any) -> dict[str, Any]:
-        text = part_text(part, self.dialect.part_param)
         if isinstance(part, str):
             return {"type": "text", "text": part}
+        text = part_text(part, self.dialect.part_param)
         kind = part.get("type")
         if text is not None:
             known = ("type", TEXT_KEYS[kind])

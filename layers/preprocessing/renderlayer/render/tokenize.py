@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from renderlayer.render.chat_prompt import conversation_prompt, template_kwargs
-from renderlayer.render.renderers import check_template
+from renderlayer.render.chat_prompt import check_template, conversation_prompt, template_kwargs
 from renderlayer.render.types import MediaOptions, TokenizeOptions
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.tokenize import DetokenizeRequest, TokenizeChatRequest, TokenizeCompletionRequest

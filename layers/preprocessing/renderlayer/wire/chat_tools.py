@@ -64,6 +64,11 @@ def in_json(parameters: Any) -> Any:
     return {**parameters, "properties": {CUSTOM_INPUT: {**held, "pattern": spelled_in_json(held["pattern"])}}}
 
 
+def is_strict(tool: Json) -> bool:
+    """Whether the client asked for arguments that fit the schema."""
+    return tool["function"].get("strict") is True
+
+
 def needs_functions(data: Json) -> bool:
     """Whether a body speaks of other tools than functions."""
     choice, tools = data.get("tool_choice"), data.get("tools")

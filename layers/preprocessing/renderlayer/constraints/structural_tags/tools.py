@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from renderlayer.errors import BadRequest
-from renderlayer.wire.chat_tools import in_json
+from renderlayer.wire.chat_tools import in_json, is_strict
 
 # Structural-tag models that are programmed; the others are rows of `families.FAMILIES`.
 HARMONY, KIMI_K3 = "harmony", "kimi_k3"
@@ -51,11 +51,6 @@ class Tool:
         """The declared arguments by name; empty when the schema does not list them."""
         found = (self.parameters or {}).get("properties")
         return found if isinstance(found, dict) else {}
-
-
-def is_strict(tool: dict[str, Any]) -> bool:
-    """Whether the client asked for arguments that fit the schema."""
-    return tool["function"].get("strict") is True
 
 
 def read_tools(tools: Sequence[dict[str, Any]], name: str | None, all_strict: bool, held: bool = False) -> list[Tool]:

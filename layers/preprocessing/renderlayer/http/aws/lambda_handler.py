@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from renderlayer.errors import BadRequest, ConfigurationError
 from renderlayer.http.application import Application, ServerErrorMiddleware
-from renderlayer.http.execution.threads import SHARED, STREAMED
+from renderlayer.http.execution.work import SHARED, STREAMED
 from renderlayer.http.middleware.access_log import AccessLogMiddleware
 from renderlayer.http.middleware.body_limit import BodyLimitMiddleware, replayed
 from renderlayer.http.request import put_under

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from starlette.types import Receive
 
-from renderlayer.http.execution.measures import CLIENT_CLOSED_REQUEST
+from renderlayer.http.execution.work import CLIENT_CLOSED_REQUEST
 from renderlayer.http.response import Response
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from renderlayer.http.execution.measures import COUNTS
+from renderlayer.http.execution.work import COUNTS
 from renderlayer.http.request import header
 from renderlayer.wire.common.json_text import compact
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from renderlayer.errors import Unauthorized, Unavailable
-from renderlayer.http.execution.threads import run_blocking
+from renderlayer.http.execution.work import run_blocking
 from renderlayer.http.response import error_response
 from renderlayer.settings import Settings
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from renderlayer.errors import BadRequest, PayloadTooLarge, RenderLayerError
 from renderlayer.http.execution.body_memory import SHARE
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer
-from renderlayer.http.execution.threads import run_blocking
+from renderlayer.http.execution.work import run_blocking
 from renderlayer.http.request import Incoming, header, too_large
 from renderlayer.http.response import error_response
 

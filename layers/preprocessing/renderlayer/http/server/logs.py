@@ -12,7 +12,7 @@ import time
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from renderlayer.http.execution.measures import LEFT, Watch
+from renderlayer.http.execution.work import LEFT, Watch
 from renderlayer.settings import Settings
 
 LONGEST = 200

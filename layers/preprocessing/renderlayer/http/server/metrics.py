@@ -16,8 +16,8 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from renderlayer.http.execution import measures
-from renderlayer.http.execution.measures import Watch
+from renderlayer.http.execution import work
+from renderlayer.http.execution.work import Watch
 from renderlayer.http.middleware.auth import Keys, RequireKey
 from renderlayer.http.request import FRONT_DOOR
 from renderlayer.http.routes import ROUTES
@@ -77,7 +77,7 @@ class Metrics:
             for label in labels:  # a series that begins with its first increment hides that one from rate()
                 counter.labels(label)
         self._answer: ASGIApp = self._tell if keys is None else RequireKey(self._tell, keys)
-        measures.observers.append(lambda stage, seconds: self._stages.labels(stage).observe(seconds))
+        work.observers.append(lambda stage, seconds: self._stages.labels(stage).observe(seconds))
         engine_states.observers.append(self._engine_call)
         uuid_cache.observers.append(self._looked_up)
 

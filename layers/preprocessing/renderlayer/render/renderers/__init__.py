@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from renderlayer.errors import ConfigurationError
 
@@ -47,12 +47,3 @@ def open_prompt_encoder(server: ServedModel) -> PromptEncoder | None:
 
         return DeepSeekV4()
     return None
-
-
-def check_template(server: ServedModel, chat_template: str | None, kwargs: dict[str, Any] | None) -> None:
-    """Refuse chat templates in requests unless the operator trusts them, or the family ignores them (wire.md 1.7)."""
-    renderer = server.derived(open_renderer)
-    if renderer is not None:
-        renderer.check_template(chat_template, kwargs)
-    else:
-        server.check_template_trust(chat_template, kwargs)

@@ -1,14 +1,22 @@
-"""What is measured of a request, for whoever writes it down: tokens, seconds of its stages, how its answer ends."""
+"""How a request's work is done, in a worker thread or on the spot, and what is measured of it.
+
+Tokens, seconds of its stages, and how its answer ends are kept for whoever writes them down.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from starlette.types import Message, Scope, Send
 
+T = TypeVar("T")
+STREAMED = "renderlayer.streamed"
+"""Set in the scope of a request whose answer a function's runtime sends while it is made."""
+SHARED = "renderlayer.shared"
+"""Set in the scope of a request that a host serves among others, though it came as a function's event."""
 COUNTS = "renderlayer.counts"
 """Counts of a request, by name, in its ASGI scope."""
 LEFT = "left"
@@ -20,6 +28,28 @@ observers: list[Callable[[Stage, float], None]] = []
 """What is told of each stage that ends, and its seconds; empty where nobody measures."""
 _NAMES = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 """Names of `usage`, and those that the Responses and the Messages API give them."""
+
+
+def in_function(scope: Scope) -> bool:
+    """Whether a Lambda function serves the request: one at a time."""
+    return "aws.event" in scope and SHARED not in scope
+
+
+async def run_blocking(scope: Scope, work: Callable[[], T]) -> T:
+    """Do work that takes a while without keeping a server's other requests waiting; a function has no others."""
+    return work() if in_function(scope) else await in_thread(work)
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Do work in a worker thread of a server."""
+    from starlette.concurrency import run_in_threadpool
+
+    return await run_in_threadpool(work)
+
+
+def aside_of(scope: Scope) -> Callable[[Callable[[], Any]], Awaitable[Any]]:
+    """`run_blocking` for one request."""
+    return lambda work: run_blocking(scope, work)
 
 
 def count_tokens(scope: Scope, answer: Any) -> None:
