@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from renderlayer.parsers import Answer, Content, Conversation, ParserNames, open_parser
+from renderlayer.parsers import TOOL_PARSERS, Answer, Content, Conversation, ParserNames, open_parser
 from tests.parsers.examples import TOOL_EXAMPLES
 from tests.parsers.support import TOOLS_GIVEN, Facts, Model, answered, asking, opened, pieces, streamed
 
@@ -17,6 +17,10 @@ NATIVE = ["hermes", "qwen3_coder", "glm45", "kimi_k2", "mistral", "gemma4", "ope
 
 def calls_of(answer: Answer) -> list[tuple[str, str]]:
     return [(call.name, call.arguments) for call in answer.calls]
+
+
+IN_MESSAGES = {"openai", "inkling", "kimi_k3", "muse", "muse_glimmer", "musespark1x", "beam", "hf"}
+"""Formats whose answers are messages with headers, or fields of a template, whose markup is told to nobody."""
 
 
 @pytest.mark.parametrize("tool", JSON_FORCED)
@@ -136,7 +140,8 @@ def test_calls_to_unknown_functions_are_calls_or_text(tool: str, calls: int) -> 
         ("glm45", "<tool_call>no_such_tool\n<arg_key>x</arg_key>\n<arg_value>1</arg_value>\n</tool_call>"),
         (
             "minimax_m2",
-            '<minimax:tool_call>\n<invoke name="no_such_tool">\n<parameter name="x">1</parameter>\n</invoke>',
+            '<minimax:tool_call>\n<invoke name="no_such_tool">\n<parameter name="x">1</parameter>\n</invoke>'
+            "\n</minimax:tool_call>",
         ),
     ],
 )
@@ -248,6 +253,8 @@ def test_what_is_no_call_is_content(tool: str, text: str) -> None:
         ("qwen3_coder", "<tool_call><function=search><parameter=n>\nx", "{}"),
         ("qwen3_coder", "<tool_call><function=search><parameter=n>\n1</parameter><parameter=q", '{"n": 1}'),
         ("gemma4", '<|tool_call>call:search{q:<|"|>Pa', '{"q": "Pa"}'),
+        ("gemma4", '<|tool_call>call:search{n:1,q:<|"|>', '{"n": 1, "q": ""}'),
+        ("functiongemma", "<start_function_call>call:search{q:<escape>", '{"q": ""}'),
         ("pythonic", "[search(q='Pa", '{"q": "Pa"}'),
         ("pythonic", "[search(n=1, q={'a': [1, ", '{"n": 1, "q": {"a": [1]}}'),
         ("openai", '<|channel|>commentary to=functions.search<|message|>{"q": "Pa', '{"q": "Pa"}'),
@@ -255,3 +262,15 @@ def test_what_is_no_call_is_content(tool: str, text: str) -> None:
 )
 def test_a_call_that_is_cut_off_is_closed_as_far_as_it_came(tool: str, text: str, arguments: str) -> None:
     assert calls_of(answered(tool, None, text)) == [("search", arguments)]
+
+
+@pytest.mark.parametrize("tool", [name for name in TOOL_PARSERS if name not in IN_MESSAGES])
+def test_what_is_cut_off_before_it_is_a_call_is_told_whole(tool: str) -> None:
+    parser, words = opened(tool)
+    tokens = pieces("Well.\n" + TOOL_EXAMPLES[tool], words)
+
+    for end in range(1, len(tokens)):
+        answer = parser.parse(asking(), tokens[:end])
+        if answer.calls:
+            break
+        assert (answer.content or "").rstrip() == "".join(text for _, text in tokens[:end]).rstrip()

@@ -151,11 +151,11 @@ CASES: dict[str, list[Case]] = {
         Case("minimax_m2", None, '<minimax:tool_call>\n<invoke name="search">',
              (None, '<minimax:tool_call>\n<invoke name="search">', [])),
         Case("kimi_k2", None, "<|tool_calls_section_begin|><|tool_call_begin|>functions.search:0",
-             (None, "<|tool_call_begin|>functions.search:0", [])),
+             (None, "<|tool_calls_section_begin|><|tool_call_begin|>functions.search:0", [])),
     ],
     r"differences/ds31-thinking-switched-off-.*": [
         Case("deepseek_v31", "deepseek_v3", "Yes.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>",
-             (None, "Yes.<｜tool▁call▁begin｜>search<｜tool▁sep｜>", []), OFF),
+             (None, "Yes.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>", []), OFF),
     ],
     r"differences/gemma4-cut-off-call-argument-json-.*": [
         Case("gemma4", None, '<|tool_call>call:get_weather{more:true,city:<|"|>Pa',

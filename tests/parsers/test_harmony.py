@@ -109,6 +109,18 @@ def test_a_message_that_is_cut_off(encoding: Any, parser: Parser) -> None:
     assert parser.parse(asking(), pieces(token_ids, encoding)) == Answer("Still think", None, [])
 
 
+@pytest.mark.parametrize("written", ["", "{", '{"q":', "{}", '{"q": "x'])
+def test_a_call_that_is_cut_off_before_its_arguments_is_text(written: str, encoding: Any, parser: Parser) -> None:
+    header = "<|channel|>commentary to=functions.search <|constrain|>json<|message|>"
+    token_ids = encoding.encode(header + written, allowed_special="all")
+
+    for chunks in ((len(token_ids),), (1,)):
+        events, _ = streamed(parser, asking(), pieces(token_ids, encoding), chunks)
+        answer = parser.assemble(events)
+        told = [call.arguments for call in answer.calls] or [answer.content or ""]
+        assert told == [written if written != '{"q": "x' else '{"q": "x"}']
+
+
 @pytest.mark.parametrize("text", ["Hello there", '{"q": 1}', "to be or not", "Hello<|return|>", "t"])
 def test_words_outside_any_message_are_content(text: str, encoding: Any, parser: Parser) -> None:
     token_ids = encoding.encode(text, allowed_special="all")

@@ -128,7 +128,23 @@ def test_a_tool_call_ends_reasoning_that_was_not_closed() -> None:
 
 def test_a_closing_marker_twice_is_one() -> None:
     assert answered(None, "qwen3", "Hm.</think>\n</think>Yes.") == Answer("Hm.", "\nYes.", [])
-    assert answered(None, "glm45", "I think.</think>Yes.") == Answer(None, "I think.Yes.", [])
+
+
+@pytest.mark.parametrize("reasoning", ["qwen3", "glm45", "kimi_k2", "minimax_m2", "granite_thinking_parser"])
+def test_reasoning_needs_no_opener_where_the_prompt_says_nothing(reasoning: str) -> None:
+    assert answered(None, reasoning, "I think.</think>Yes.") == Answer("I think.", "Yes.", [])
+    assert answered(None, reasoning, "I think.") == Answer("I think.", None, [])
+
+
+def test_the_beginning_of_what_leads_reasoning_is_none() -> None:
+    assert answered(None, "gemma4", "<|channel>thou") == Answer(None, None, [])
+
+
+def test_special_tokens_that_nobody_declared_are_dropped_where_tokens_are_read() -> None:
+    for tool in ("deepseek_v32", "qwen3_coder", "glm45", "minimax_m2"):
+        assert answered(tool, None, "Yes.<|im_end|>") == Answer(None, "Yes.", [])
+    for tool in ("hermes", "deepseek_v3", "llama3_json"):
+        assert answered(tool, None, "Yes.<|im_end|>") == Answer(None, "Yes.<|im_end|>", [])
 
 
 @pytest.mark.parametrize("reasoning", ["qwen3", "glm45", "kimi_k2", "minimax_m2", "deepseek_r1", "deepseek_v4"])

@@ -120,9 +120,13 @@ class HarmonyMachine(MessageMachine):
         self.joined = False
 
     def finish(self) -> None:
-        """Close the arguments that the end cuts off."""
-        if self.phase == "body" and self.kind == "call" and not self.name:
+        """Close the arguments that the end cuts off; before the first of them what was written is content."""
+        if self.phase != "body" or self.kind != "call":
+            return
+        if not self.name:
             self.out.arguments(self.given.closing())
+        elif self.given.pending:
+            self._break_off()
 
 
 class HarmonyParser(Parser):

@@ -121,7 +121,8 @@ class TextParser(Parser):
         super().__init__(names, strip=tools is not None and tools.strip)
         self._id_form = id_form or (tools.id_form if tools else "chatcmpl")
         declared = [*(tools.tokens if tools else ()), *(reasoning.declared() if reasoning else ())]
-        self._alphabet = SpecialTokenMap(vocabulary, declared, tools.literals() if tools else ())
+        alone = tools is not None and tools.token_based and reasoning is None
+        self._alphabet = SpecialTokenMap(vocabulary, declared, tools.literals() if tools else (), alone)
         self._tools = tools.spelled(self._alphabet) if tools and tools.token_based else tools
         self._reasoning = reasoning.spelled(self._alphabet) if reasoning else None
         self._markers = reasoning

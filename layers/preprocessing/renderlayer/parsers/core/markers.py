@@ -41,9 +41,12 @@ class SpecialTokenMap:
         vocabulary: the model's.
         declared: markers that count only as tokens where the vocabulary has them.
         spelled: texts that hold special tokens as parts of longer markers; those tokens stay plain text.
+        brackets: special tokens that nobody declared are bracketed, also where nothing is declared.
     """
 
-    def __init__(self, vocabulary: Vocabulary, declared: Iterable[str], spelled: Sequence[str] = ()) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, declared: Sequence[str], spelled: Sequence[str] = (), brackets: bool = False
+    ) -> None:
         added = vocabulary.added
         known = [marker for marker in dict.fromkeys(declared) if marker in added][:_MOST]
         self._character = {marker: chr(_FIRST + n) for n, marker in enumerate(known)}
@@ -51,7 +54,7 @@ class SpecialTokenMap:
         self._text = {character: marker for marker, character in self._character.items()}
         self._text |= {_OPEN: "", _CLOSE: ""}
         self._replacement = {added[marker]: character for marker, character in self._character.items()}
-        if declared:
+        if declared or brackets:
             for text, token_id in added.items():
                 apart = token_id in vocabulary.special_ids and not any(text in whole for whole in spelled)
                 if apart and text not in self._character:

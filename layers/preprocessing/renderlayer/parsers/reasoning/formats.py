@@ -19,7 +19,6 @@ _R1 = ReasoningFormat()
 _QWEN3 = ReasoningFormat(ends=("<tool_call>",), switch=ENABLE, token_based=True)
 _GLM = ReasoningFormat(
     ends=("<tool_call>",),
-    starts=False,
     switch=EITHER,
     token_based=True,
     trim=True,
@@ -114,9 +113,7 @@ REASONING: dict[str, ReasoningFormat | MessageFormat] = {
     "olmo3": ReasoningFormat(ends=("<function_calls>",)),
     "identity": ReasoningFormat(opens=(), closes=(), starts=False, ended=True),
     "step3p5": replace(_QWEN3, switch=ALWAYS),
-    "granite_thinking_parser": ReasoningFormat(
-        starts=False, switch=ENABLE, token_based=True, trim=True, reopens=True, ended=True
-    ),
+    "granite_thinking_parser": ReasoningFormat(switch=ENABLE, token_based=True, trim=True, reopens=True),
     "deepseek_v4": _DEEPSEEK_V4,
     "deepseek_v41": _DEEPSEEK_V4,
     "poolside_v1": _GLM,

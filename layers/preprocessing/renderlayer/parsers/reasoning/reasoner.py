@@ -64,8 +64,10 @@ class Reasoner(PhaseMachine):
         rest = self.text[self.position : self.position + len(lead)]
         if rest == lead:
             self.position += len(lead)
-        elif lead.startswith(rest) and not self.final:
-            return False
+        elif lead.startswith(rest):
+            if not self.final:
+                return False
+            self.position += len(rest)
         self.phase = "inside"
         return True
 

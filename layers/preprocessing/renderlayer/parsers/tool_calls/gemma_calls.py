@@ -324,8 +324,10 @@ class GemmaCallsMachine(RegionMachine):
 
     def finish(self) -> None:
         super().finish()
-        if self.phase == "whole" and self.held:
-            self._write(to_json(self.alphabet.plain(self.held), ANY_JSON))
+        if self.phase == "whole":
+            self._write(to_json(self.alphabet.plain(self.held), ANY_JSON) if self.held else '""')
             self.held = ""
+        elif self.phase == "string" and not self.opened:
+            self._write('""')
         if self.name:
             self._end()

@@ -164,7 +164,7 @@ class RegionMachine(ToolMachine):
         return True
 
     def _after_openers(self) -> int:
-        """The position behind the openers and brackets at hand. What opens twice opens once: the last opener counts."""
+        """The position behind the openers and brackets at hand. What opens twice opens once, if a call follows."""
         text, position = self.text, self.position
         stop = position + HOLD_LIMIT
         self.sure = self.inside and self.sure
@@ -172,12 +172,11 @@ class RegionMachine(ToolMachine):
             position = after_space(text, position, stop)
             opener = self.region.starts.at(text, position)
             if opener:
-                if position > self.position:
-                    self.flush()
-                    self.position = position
+                if position - self.position >= HOLD_LIMIT // 2:
+                    self.queue(position)
+                    stop = position + HOLD_LIMIT
                 position += len(opener)
                 self.sure = self.sure or opener not in self.region.guessed
-                stop = self.position + HOLD_LIMIT
             elif text.startswith("[", position) and not self.region.starts.may_begin(text, position):
                 position += 1
             else:

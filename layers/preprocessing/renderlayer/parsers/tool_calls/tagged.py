@@ -85,8 +85,7 @@ class TaggedMachine(ValueMachine):
             return self.wait(start, outside)
         if member.group() in spec.starts.literals:
             return self.fail(member.start(), outside)
-        self.inside = self.inside or opened != spec.call_opener
-        return self._begin_call(_attribute(text[position : ended.start()]), ended)
+        return self._begin_call(_attribute(text[position : ended.start()]), ended, opened != spec.call_opener)
 
     def _said(self, start: int, end: int) -> bool:
         """Whether words stand there, and not only what stands around calls."""
@@ -101,12 +100,17 @@ class TaggedMachine(ValueMachine):
         end = word.end() if word else start
         return end == stop or self.spec.name_ends.may_begin(self.text, end)
 
-    def _begin_call(self, name: str, ended: re.Match[str]) -> bool:
-        """Begin the call of that name, which `ended` ends, if it may be called; otherwise it is text."""
+    def _begin_call(self, name: str, ended: re.Match[str], region: bool) -> bool:
+        """Begin the call of that name, which `ended` ends, if it may be called; otherwise it is text.
+
+        Args:
+            region: what opened it opens a region, too.
+        """
         spec = self.spec
         known = not self.types or name in self.types
         if not name or (not known and spec.unknown == "text"):
             return self.fail(ended.end() if name else ended.start(), "between" if self.inside else "content")
+        self.inside = self.inside or region
         self.begin(name)
         belongs = ended.group() == spec.key_opener or ended.group() in spec.call_closers
         self.position = ended.start() if belongs else ended.end()
