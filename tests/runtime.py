@@ -125,6 +125,13 @@ class Function:
         """Close the connection on which the function waits for an event."""
         self._events.put(None)
 
+    def end_of_runtime_api(self) -> int:
+        """Close the Runtime API for good; the status with which the process ends."""
+        self._server.shutdown()
+        self._server.server_close()
+        self.hang_up()
+        return self._process.wait(TIMEOUT)
+
     def output(self) -> str:
         """What the process has printed so far."""
         return os.pread(self._output.fileno(), os.fstat(self._output.fileno()).st_size, 0).decode()

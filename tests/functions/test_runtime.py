@@ -57,3 +57,9 @@ def test_a_lost_connection_to_the_runtime_api_ends_nothing() -> None:
         assert function.invoke({}).ok
         function.hang_up()
         assert function.invoke({}).ok
+
+
+def test_a_process_whose_runtime_api_is_gone_ends() -> None:
+    with Function("tests.functions.test_runtime.repeating", None, RUNTIME) as function:
+        assert function.invoke({}).ok
+        assert function.end_of_runtime_api() == 1

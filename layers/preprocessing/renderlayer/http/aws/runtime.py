@@ -30,6 +30,8 @@ ERROR_BODY = "Lambda-Runtime-Function-Error-Body"
 
 PAUSE = 0.05
 """Seconds before the Runtime API is asked anew."""
+MOST_FAULTS = 100
+"""Times that it fails one after the other until it is taken for gone, and the process ends."""
 
 logger = logging.getLogger(__name__)
 
@@ -143,7 +145,7 @@ def serve_one(connection: HTTPConnection, handler: Streaming) -> None:
 
 
 def main() -> None:
-    """Load the handler and serve it for as long as Lambda lets the process live."""
+    """Load the handler and serve it for as long as Lambda lets the process live, or until its Runtime API is gone."""
     connection = HTTPConnection(os.environ["AWS_LAMBDA_RUNTIME_API"])
     module, _, name = os.environ["_HANDLER"].rpartition(".")
     try:
@@ -152,13 +154,17 @@ def main() -> None:
         payload = json.dumps({"errorType": type(error).__name__, "errorMessage": str(error)})
         report(connection, f"{RUNTIME}/init/error", error, payload)
         sys.exit(1)
-    while True:
+    faults = 0
+    while faults < MOST_FAULTS:
         try:
             serve_one(connection, handler)
+            faults = 0
         except (HTTPException, OSError) as error:  # the Runtime API hung up, such as on an answer nobody waits for
             logger.error("the Runtime API broke off: %s", described(error))
             connection.close()
+            faults += 1
             time.sleep(PAUSE)
+    sys.exit(1)
 
 
 if __name__ == "__main__":
