@@ -18,6 +18,7 @@ RECORDINGS = {
     "Glm4vForConditionalGeneration": "fam-glm4.1v",
     "Glm4vMoeForConditionalGeneration": "fam-glm4.5v",
     "GlmOcrForConditionalGeneration": "fam-glm-ocr",
+    "GraniteSpeechForConditionalGeneration": "fam-granite-speech",
     "Idefics3ForConditionalGeneration": "fam-idefics3",
     "InternVLChatModel": "fam-internvl-chat",
     "InternVLForConditionalGeneration": "fam-internvl-hf",
@@ -47,6 +48,7 @@ MORE_RECORDINGS = ("fam-glm4.6v", "fam-pixtral-hf")
 """Of architectures that have a set already."""
 ALIKE = {
     "DiffusionGemmaForBlockDiffusion": "Gemma4ForConditionalGeneration",
+    "GraniteSpeechPlusForConditionalGeneration": "GraniteSpeechForConditionalGeneration",
     "InternS2MobiusForConditionalGeneration": "Qwen3VLForConditionalGeneration",
     "Qwen2_5OmniForConditionalGeneration": "Qwen2_5OmniModel",
     "Qwen3_5MoeForConditionalGeneration": "Qwen3_5ForConditionalGeneration",

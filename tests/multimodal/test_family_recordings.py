@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from renderlayer import multimodal
@@ -33,6 +32,7 @@ ON_PURPOSE = {
 }
 """Answered here, and refused by the reference for faults of its own: ranges of neighbours that overlap, and metadata of
 one modality only (wire.md 9.12)."""
+DEVIATIONS = Path(__file__).parents[2] / "layers" / "preprocessing" / "deviations.txt"
 SETS = sorted({name for name in (*RECORDINGS.values(), *MORE_RECORDINGS) if name.startswith("fam-")})
 
 
@@ -44,42 +44,27 @@ def test_answers_are_the_references(shared: Path, name: str) -> None:
         kinds = {item.modality for item in media(case)}
         if f"{name}/{case['name']}" in ON_PURPOSE or any(promises.get(kind, "exact") != "exact" for kind in kinds):
             continue
-        assert difference(case, *answer(server, case["request"])) is None, case["name"]
+        status, got = answer(server, case["request"])
+        assert difference(case, status, got) is None, case["name"]
+        assert listed(f"{name}/{case['name']}") == (status == 200 and narrowed(case["response"], got)), case["name"]
         compared += 1
     assert compared
 
 
-@pytest.mark.parametrize("name", ["fam-granite-speech"])
-def test_sound_is_near_the_references(shared: Path, name: str) -> None:
-    """Tokens, ranges and shapes are equal; values differ by as much as the processors that computed them."""
-    server, compared = opened(shared, name), 0
-    for case in recorded(shared, name):
-        if "audio" not in {item.modality for item in media(case)}:
-            continue
-        status, got = answer(server, case["request"])
-        assert status == case["status"], case["name"]
-        if status != 200:
-            continue
-        assert got["token_ids"] == case["response"]["token_ids"], case["name"]
-        wide, narrow = case["response"]["features"], got["features"]
-        assert wide["mm_placeholders"] == narrow["mm_placeholders"], case["name"]
-        if wide["kwargs_data"] is not None:
-            sounds = (comparable(each)["features"]["kwargs_data"]["audio"] for each in (case["response"], got))
-            for theirs, ours in zip(*sounds, strict=True):
-                assert theirs.keys() == ours.keys()
-                for field in theirs:
-                    assert distance(theirs[field]["data"], ours[field]["data"]) < 0.02, (case["name"], field)
-                    compared += 1
-    assert compared
+def listed(case: str) -> bool:
+    """Whether deviations.txt excepts the case: only those that do differ, or a fault in another would not be seen."""
+    lines = (line.partition("#")[0].strip() for line in DEVIATIONS.read_text(encoding="utf-8").splitlines())
+    return any(re.fullmatch(line, case) for line in lines if line)
 
 
-def distance(theirs: Any, ours: Any) -> float:
-    """The largest difference of two tensors' values."""
-    assert theirs[:2] == ours[:2]
-    if theirs[0] != "bfloat16":
-        return 0.0 if theirs == ours else math.inf
-    values = [(np.frombuffer(each[2].data, "<u2").astype(np.uint32) << 16).view(np.float32) for each in (theirs, ours)]
-    return float(np.abs(values[0] - values[1]).max())
+def narrowed(want: Any, got: Any) -> bool:
+    """Whether a range differs."""
+    return bool(want["features"]) and ranges_of(want) != ranges_of(got)
+
+
+def ranges_of(answer: Any) -> dict[str, list[tuple[int, int]]]:
+    places = answer["features"]["mm_placeholders"].items()
+    return {modality: [(each["offset"], each["length"]) for each in items] for modality, items in places}
 
 
 def opened(shared: Path, name: str) -> ServedModel:

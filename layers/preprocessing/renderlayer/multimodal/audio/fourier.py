@@ -32,14 +32,14 @@ def transform(frames: Floats) -> Pair:
     """Of each frame (frames, 400) the coefficients of the 201 frequencies, (201, frames)."""
     lines = np.ascontiguousarray(frames.T)
     real, imaginary = (lines[part::2].reshape(5, 5, 8, -1) for part in (0, 1))
-    first = _times(_fives((real, imaginary)), *_inner())  # (k1, b, r)
+    first = times(_fives((real, imaginary)), *_inner())  # (k1, b, r)
     second = _fives((first[0].swapaxes(0, 1), first[1].swapaxes(0, 1)))  # (k2, k1, r)
-    turned = _times((second[0].reshape(25, 8, -1), second[1].reshape(25, 8, -1)), *_outer())
-    whole = _eights((turned[0].swapaxes(0, 1), turned[1].swapaxes(0, 1)))
-    return _apart((whole[0].reshape(_HALF, -1), whole[1].reshape(_HALF, -1)))
+    turned = times((second[0].reshape(25, 8, -1), second[1].reshape(25, 8, -1)), *_outer())
+    whole = eights((turned[0].swapaxes(0, 1), turned[1].swapaxes(0, 1)))
+    return apart((whole[0].reshape(_HALF, -1), whole[1].reshape(_HALF, -1)), *_last())
 
 
-def _times(values: Pair, real: Floats, imaginary: Floats) -> Pair:
+def times(values: Pair, real: Floats, imaginary: Floats) -> Pair:
     """The complex product."""
     (x, y), (c, s) = values, (real, imaginary)
     return fused(x, c, -(y * s)), fused(y, c, x * s)
@@ -72,7 +72,7 @@ def _five(x: Floats) -> tuple[Floats, ...]:
     )
 
 
-def _eights(values: Pair) -> Pair:
+def eights(values: Pair) -> Pair:
     """Transforms of eight, along the first axis."""
     sums = [part[:4] + part[4:] for part in values]
     gaps = [part[:4] - part[4:] for part in values]
@@ -90,14 +90,20 @@ def _eights(values: Pair) -> Pair:
     return out[0], out[1]
 
 
-def _apart(whole: Pair) -> Pair:
-    """The transform of 400 real numbers from that of their pairs."""
-    cosines, sines = _last()
-    real, imaginary = (np.zeros((_HALF + 1, part.shape[1]), np.float32) for part in whole)
-    low, high = slice(1, _HALF // 2), slice(_HALF - 1, _HALF // 2, -1)
+def apart(whole: Pair, cosines: Floats, sines: Floats) -> Pair:
+    """The transform of twice as many real numbers from that of their pairs.
+
+    Args:
+        whole: (half, frames) each; half is divisible by four.
+        cosines, sines: cosines and negative sines of 1 to half / 2 - 1 parts of a turn in 2 · half, as columns.
+    """
+    count = len(whole[0])
+    middle = count // 2
+    real, imaginary = (np.zeros((count + 1, part.shape[1]), np.float32) for part in whole)
+    low, high = slice(1, middle), slice(count - 1, middle, -1)
     (x, y), half = whole, np.float32(0.5)
-    real[0], real[_HALF] = x[0] + y[0], x[0] - y[0]
-    real[_HALF // 2], imaginary[_HALF // 2] = x[_HALF // 2], -y[_HALF // 2]
+    real[0], real[count] = x[0] + y[0], x[0] - y[0]
+    real[middle], imaginary[middle] = x[middle], -y[middle]
     plus, minus, gap, both = x[low] + x[high], y[low] - y[high], x[low] - x[high], y[low] + y[high]
     real[low] = half * fused(both, cosines, fused(gap, sines, plus))
     imaginary[low] = half * fused(gap, -cosines, fused(both, sines, minus))

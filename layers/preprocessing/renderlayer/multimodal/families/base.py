@@ -17,7 +17,6 @@ from renderlayer.multimodal.video.sampling import Source
 
 Options = dict[str, Any]
 
-SPECTROGRAM_GAP = "a spectrogram's last bits depend on the processor that computes it"
 _SECTIONS = frozenset({"images_kwargs", "videos_kwargs", "audio_kwargs", "text_kwargs", "common_kwargs"})
 
 

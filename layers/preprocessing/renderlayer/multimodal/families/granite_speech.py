@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from renderlayer.errors import BadRequest
-from renderlayer.multimodal.families.base import SPECTROGRAM_GAP, Facts, Plain, Plan
+from renderlayer.errors import BadRequest, ConfigurationError
+from renderlayer.multimodal.families.base import Facts, Plain, Plan
 from renderlayer.multimodal.tensor import Field, Fields, int64
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ class GraniteSpeech(Plain):
     """Granite Speech and Granite Speech Plus."""
 
     modalities = ("audio",)
-    portable = False
-    gaps: Mapping[str, str] = {"audio": SPECTROGRAM_GAP}
     item_limits: Mapping[str, int] = {"audio": 1}
 
     def __init__(self, facts: Facts) -> None:
         self.audio = facts.token(str(facts.processor.get("audio_token", "<|audio|>")), "audio_token_index")
         given = facts.audio.get("melspec_kwargs") or facts.audio
         self.mel = {name: int(given.get(name) or default) for name, default in _MEL.items()}
+        if (self.mel["n_fft"], self.mel["win_length"]) != (512, 400):
+            raise ConfigurationError("Granite Speech: a spectrogram of other sizes than n_fft 512 and win_length 400")
         self.sampling_rate = self.mel["sample_rate"]
         self.window = int(facts.audio.get("projector_window_size") or _WINDOW)
         self.tokens = self.window // int(facts.audio.get("projector_downsample_rate") or _DOWNSAMPLE)
@@ -46,13 +46,13 @@ class GraniteSpeech(Plain):
         metadata = {"audio_embed_sizes": Field(int64(count), "batched", keep_on_cpu=True)}
 
         def fields() -> Fields:
+            import numpy as np
+
             from renderlayer.multimodal.arrays import bfloat16, tensor
             from renderlayer.multimodal.audio.spectrogram import htk_log_mel
 
-            bands, rate, window, hop, transform = (
-                self.mel[name] for name in ("n_mels", "sample_rate", "win_length", "hop_length", "n_fft")
-            )
-            mel = htk_log_mel(media.samples, bands, rate, window, hop, transform)[: 2 * pairs]
+            mel = htk_log_mel(media.samples, self.mel["n_mels"], self.sampling_rate, self.mel["hop_length"])
+            mel = np.ascontiguousarray(mel.T[: 2 * pairs])
             return {
                 "input_features": Field(tensor("bfloat16", bfloat16(mel.reshape(pairs, -1))), "batched"),
                 **metadata,
