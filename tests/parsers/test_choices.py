@@ -7,7 +7,7 @@ import json
 import pytest
 
 from renderlayer.parsers import TOOL_PARSERS, Answer, Content, Conversation, ParserNames, open_parser
-from tests.parsers.examples import TOOL_EXAMPLES
+from tests.parsers.examples import CALLS, TOOL_EXAMPLES
 from tests.parsers.support import TOOLS_GIVEN, Facts, Model, answered, asking, opened, pieces, streamed
 
 NAMED = {"type": "function", "function": {"name": "search"}}
@@ -225,6 +225,15 @@ def test_other_ways_to_write_a_call(tool: str, text: str) -> None:
         ("hermes", '<tool_call>{"name": "search", "arguments": "ls"}</tool_call>'),
         ("mistral", '[TOOL_CALLS]search[ARGS]["ls"]'),
         ("pythonic", "[search(q=01)]"),
+        ("hermes", '<tool_call>{"name": "search", "arguments": "{\\"q\\": \\"x\\"}"}</tool_call>'),
+        ("mistral", '[TOOL_CALLS][{"name": "search", "arguments": "{\\"q\\": \\"x\\"}"}]'),
+        ("hermes", "Hi </tool_call> there"),
+        ("hermes", '{"name": "search", "arguments": {"q": "x"}}</tool_call>'),
+        ("qwen3_coder", "Hi </tool_call> there"),
+        ("glm45", "search\n<arg_key>q</arg_key>\n<arg_value>x</arg_value>\n</tool_call>"),
+        ("minimax_m2", "Hi </minimax:tool_call> there"),
+        ("kimi_k2", "Hi<|tool_calls_section_end|>"),
+        ("gemma4", "Hi<tool_call|> there"),
         ("phi4_mini_json", "functools is a module"),
         ("kimi_k2", "<|tool_calls_section_begin|>nothing"),
         ("openai", "Plain words, no channel."),
@@ -274,3 +283,29 @@ def test_what_is_cut_off_before_it_is_a_call_is_told_whole(tool: str) -> None:
         if answer.calls:
             break
         assert (answer.content or "").rstrip() == "".join(text for _, text in tokens[:end]).rstrip()
+
+
+@pytest.mark.parametrize("chunks", [(1,), (4,), (1_000,)])
+@pytest.mark.parametrize(
+    ("tool", "opener"),
+    [
+        ("qwen3_coder", "<tool_call>\n"),
+        ("step3p5", "<tool_call>\n"),
+        ("seed_oss", "<seed:tool_call>\n"),
+        ("mimo", "<tool_call>\n"),
+        ("minimax_m2", "<minimax:tool_call>\n"),
+        ("deepseek_v32", "<｜DSML｜function_calls>\n"),
+        ("kimi_k2", "<|tool_calls_section_begin|>"),
+        ("deepseek_v31", "<｜tool▁calls▁begin｜>"),
+    ],
+)
+def test_a_region_that_is_only_closed_is_one(tool: str, opener: str, chunks: tuple[int, ...]) -> None:
+    text = TOOL_EXAMPLES[tool]
+    assert opener in text
+    parser, words = opened(tool)
+    tokens = pieces(text.replace(opener, "") + "\nDone.", words)
+
+    answer = parser.assemble(streamed(parser, asking(), tokens, chunks)[0])
+
+    assert [(call.name, json.loads(call.arguments)) for call in answer.calls] == CALLS
+    assert (answer.content or "").strip() == "Done."

@@ -192,7 +192,7 @@ class ToolMachine(PhaseMachine):
         """Whether the text so far ends inside a call, or what may become one."""
         if self.spelled.machine:
             return self.spelled.machine.in_call
-        return self.phase not in ("content", "first", "between", "loose")
+        return self.phase not in ("content", "first", "between", "behind", "loose")
 
     def called_in(self, text: str, whole: bool) -> bool | None:
         """Whether a call begins with `text`, which begins with an opener; None: unless it is `whole`, more may tell.

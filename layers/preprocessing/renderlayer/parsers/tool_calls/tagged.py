@@ -46,6 +46,7 @@ class TaggedMachine(ValueMachine):
         "body",
         "nested",
         "between",
+        "behind",
         "written",
     )
 
@@ -151,7 +152,7 @@ class TaggedMachine(ValueMachine):
     def _end_call(self) -> None:
         self.writer.end()
         self.name = ""
-        self.phase = "between" if self.inside else "content"
+        self.phase = "between" if self.inside else "behind"
         if _SAID.search(self.aside):
             self.spoken = True
             self.out.content(self.readable(self.aside))
@@ -224,6 +225,18 @@ class TaggedMachine(ValueMachine):
             self.phase = "content"
         else:
             self.phase = "opening"
+        return True
+
+    def behind(self) -> bool:
+        """Phase: behind a call that stood in no region, to which the closer of one belongs."""
+        text, wanted = self.text, self.spec.region_ends
+        position = after_space(text, self.position)
+        closer = wanted.at(text, position)
+        waits = wanted.literals and (position == len(text) or wanted.may_begin(text, position))
+        if not closer and waits and not self.final and len(text) - self.position < HOLD_LIMIT:
+            return False
+        self.position = position + len(closer) if closer else self.position
+        self.phase = "content"
         return True
 
     def finish(self) -> None:
