@@ -25,7 +25,7 @@ def reference(folder: Path, model: str, flags: tuple[str, ...]) -> Iterator[str]
     name = f"differential-{port}"
     try:
         subprocess.run([folder / "render", name, str(port), model, *flags], check=False, timeout=READY)
-        _wait(f"http://127.0.0.1:{port}")  # a script may give up before a busy machine does
+        wait_until_ready(f"http://127.0.0.1:{port}")  # a script may give up before a busy machine does
         yield f"http://127.0.0.1:{port}"
     finally:
         subprocess.run([folder / "stop", name], check=False, timeout=60)
@@ -43,13 +43,13 @@ def ours(folder: Path, model: str, flags: tuple[str, ...]) -> Iterator[str]:
         command, env={**os.environ, **names}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as server:
         try:
-            _wait(url)
+            wait_until_ready(url)
             yield url
         finally:
             server.terminate()
 
 
-def _wait(url: str) -> None:
+def wait_until_ready(url: str) -> None:
     end = time.monotonic() + READY
     while time.monotonic() < end:
         try:

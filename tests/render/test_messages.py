@@ -146,6 +146,8 @@ def test_a_last_turn_of_the_assistant_is_continued(server: ServedModel) -> None:
 
     assert prompt(server, messages=begun).endswith("<|im_start|>assistant\n1, 2,")
     assert prompt(server, messages=[*HELLO, {"role": "assistant", "content": called}]).endswith("assistant\n")
+    nothing = {"role": "user", "content": [{"type": "tool_use"}]}  # of which nothing is left
+    assert prompt(server, messages=[*begun, nothing]).endswith("1, 2,<|im_end|>\n<|im_start|>assistant\n")
 
 
 def test_what_a_provider_ran_becomes_calls_results_and_text(server: ServedModel) -> None:

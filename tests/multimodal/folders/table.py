@@ -345,8 +345,13 @@ def _qwen3_asr(architecture: str) -> Folder:
     )
 
 
-def _tiled(architecture: str, tokens: tuple[str, ...] = _INTERNVL_TOKENS, **config: Any) -> Folder:
-    options = ({"max_dynamic_patch": 3}, {"dynamic_image_size": False})
+_MSAC = ({"use_msac": True}, {"use_msac": False}, {"use_msac": True, "dynamic_image_size": False})
+
+
+def _tiled(
+    architecture: str, tokens: tuple[str, ...] = _INTERNVL_TOKENS, more: tuple[Any, ...] = (), **config: Any
+) -> Folder:
+    options = ({"max_dynamic_patch": 3}, {"dynamic_image_size": False}, *more)
     whole = {"architectures": [architecture], **_TILES, **config}
     return Folder(whole, {}, tokens, options=options, code=True)
 
@@ -361,8 +366,8 @@ FOLDERS = {
     ),
     **{f"MiniCPMV{version}ForConditionalGeneration": _minicpm(version) for version in ("4_6", "4_7")},
     "Eagle2_5_VLForConditionalGeneration": _tiled("Eagle2_5_VLForConditionalGeneration", force_image_size=448),
-    "H2OVLChatModel": _tiled("H2OVLChatModel", use_msac=True),
-    "H2OVLChatModel-single": _tiled("H2OVLChatModel", use_msac=False),
+    "H2OVLChatModel": _tiled("H2OVLChatModel", more=_MSAC, use_msac=True),
+    "H2OVLChatModel-single": _tiled("H2OVLChatModel", more=_MSAC, use_msac=False),
     "NVLM_D": _tiled("NVLM_D", ("<Image>", "</Image>", "<|vision_pad|>")),
     "SkyworkR1VChatModel": _tiled("SkyworkR1VChatModel"),
     "InternS1ForConditionalGeneration": Folder(

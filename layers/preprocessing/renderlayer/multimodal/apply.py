@@ -107,7 +107,7 @@ def apply(
     entries = [
         _Entry(
             item.modality,
-            _named(family, identity, item, medium),
+            _named(family, identity, item, medium, merged),
             item_fingerprint(model_fingerprint, identity, item, medium),
             family.numbered(item.modality, _plan(family, item.modality, medium, merged), before),
             medium.decoded_bytes,
@@ -170,9 +170,11 @@ def not_multimodal(settings: Settings) -> BadRequest:
     return BadRequest(f"{next(iter(settings.served_model_name), settings.model)} is not a multimodal model")
 
 
-def _named(family: Family, identity: Identity, item: MediaItem, medium: Medium) -> str:
+def _named(family: Family, identity: Identity, item: MediaItem, medium: Medium, kwargs: Kwargs) -> str:
     mm_hash = identity.of(item.modality, medium.identity, item.uuid)
-    return mm_hash if isinstance(medium.media, Embeds) else identity.beside(mm_hash, family.hash_context(item.modality))
+    if isinstance(medium.media, Embeds):
+        return mm_hash
+    return identity.beside(mm_hash, family.hash_context(item.modality, kwargs))
 
 
 def item_fingerprint(model_fingerprint: str, identity: Identity, item: MediaItem, medium: Medium) -> str:

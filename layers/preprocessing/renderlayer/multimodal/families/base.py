@@ -131,8 +131,12 @@ class Family(Protocol):
     def for_item_count(self, count: int) -> Family:
         """The family for a prompt with so many items."""
 
-    def hash_context(self, modality: str) -> Mapping[str, Any]:
-        """What of the prompt changes its items' tensors; it joins their hashes. Nothing for most."""
+    def hash_context(self, modality: str, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What of the prompt changes its items' tensors; it joins their hashes. Nothing for most.
+
+        Args:
+            kwargs: processor options, as `plan` takes them.
+        """
 
     def plan(self, modality: str, media: Any, kwargs: Mapping[str, Any]) -> Plan:
         """Lay out one item.
@@ -187,7 +191,7 @@ class Plain:
         """Items do not depend on each other."""
         return self
 
-    def hash_context(self, modality: str) -> Mapping[str, Any]:
+    def hash_context(self, modality: str, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
         """Items do not depend on each other."""
         return {}
 

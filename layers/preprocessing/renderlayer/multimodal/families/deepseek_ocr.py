@@ -108,7 +108,7 @@ class UnlimitedOCR(DeepseekOCR):
     def for_item_count(self, count: int) -> UnlimitedOCR:
         return self if self.lone == (count == 1) else UnlimitedOCR(self.facts, count == 1)
 
-    def hash_context(self, modality: str) -> dict[str, Any]:
+    def hash_context(self, modality: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         return {"cropping": self.lone}
 
     def grid(self, size: Size) -> Size:

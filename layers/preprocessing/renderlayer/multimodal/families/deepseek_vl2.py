@@ -38,7 +38,7 @@ class DeepseekVL2(Plain):
     def for_item_count(self, count: int) -> DeepseekVL2:
         return self if count <= _FEW else DeepseekVL2(self.facts, tiled=False)
 
-    def hash_context(self, modality: str) -> dict[str, Any]:
+    def hash_context(self, modality: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         return {"cropping": self.tiled}
 
     def placeholder(self, modality: str, ordinal: int) -> str:

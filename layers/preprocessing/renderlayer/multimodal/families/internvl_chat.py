@@ -34,6 +34,7 @@ class Tiled(Plain):
     marks = ("<img>", "<IMG_CONTEXT>", "</img>")
     mean: tuple[float, ...] = (0.485, 0.456, 0.406)
     std: tuple[float, ...] = (0.229, 0.224, 0.225)
+    taken: tuple[str, ...] = _OPTIONS
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -49,7 +50,7 @@ class Tiled(Plain):
         ratio = float(config.get("downsample_ratio", 0.5))
         self.length = int((self.edge // _side(tower.get("patch_size", 14))) ** 2 * ratio**2)
         self.defaults = {"min_dynamic_patch": 1, "max_dynamic_patch": 12, "dynamic_image_size": True}
-        self.defaults |= {"use_thumbnail": True, **{name: config[name] for name in _OPTIONS if name in config}}
+        self.defaults |= {"use_thumbnail": True, **{name: config[name] for name in self.taken if name in config}}
 
     def tile(self, config: Mapping[str, Any], tower: Mapping[str, Any]) -> int:
         """The edge of a tile in pixels."""
@@ -70,9 +71,10 @@ class Tiled(Plain):
         Raises:
             BadRequest: there is one that the processor does not have, or that cannot be changed.
         """
-        unknown = [name for name in kwargs if name not in _OPTIONS and not name.endswith("_kwargs")]
+        unknown = [name for name in kwargs if name not in self.taken and not name.endswith("_kwargs")]
         if unknown:
-            raise BadRequest(f"InternVL's processor has no option {unknown[0][:100]!r}; it has {', '.join(_OPTIONS)}.")
+            named = f"InternVL's processor has no option {unknown[0][:100]!r}"
+            raise BadRequest(f"{named}; it has {', '.join(self.taken)}.")
         chosen = options(self.defaults, kwargs, "images_kwargs")
         if chosen.get("image_size", self.edge) != self.edge:
             raise BadRequest("image_size cannot be changed by request.", "mm_processor_kwargs")

@@ -79,24 +79,27 @@ class NemotronNano(Tiled):
 class H2OVL(Tiled):
     """H2OVL-Mississippi: a lone image is cut twice, into tiles of different shapes."""
 
+    taken = (*Tiled.taken, "use_msac")
+
     def __init__(self, facts: Facts, lone: bool = True) -> None:
         super().__init__(facts)
         self.lone = lone
-        self.twice = lone and bool(facts.config.get("use_msac"))
+        self.defaults.setdefault("use_msac", False)
 
     def for_item_count(self, count: int) -> H2OVL:
         return self if self.lone == (count == 1) else H2OVL(self.facts, count == 1)
 
-    def hash_context(self, modality: str) -> dict[str, Any]:
-        return {"use_msac": self.twice}
+    def hash_context(self, modality: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        return {"use_msac": self.lone and self.chosen(kwargs)["use_msac"]}
 
     def chosen(self, kwargs: Mapping[str, Any]) -> Options:
-        if "use_msac" in kwargs:
-            raise BadRequest("use_msac cannot be changed by request.", "mm_processor_kwargs")
-        return super().chosen(kwargs)
+        chosen = super().chosen(kwargs)
+        if not isinstance(chosen["use_msac"], bool):
+            raise BadRequest("use_msac is true or false.", "mm_processor_kwargs")
+        return chosen
 
     def plan_image(self, picture: Picture, chosen: Options) -> Plan:
-        if not self.twice:
+        if not (self.lone and chosen["use_msac"]):
             return super().plan_image(picture, chosen)
         width, height = picture.size
         most = check_tiles(int(chosen["max_dynamic_patch"])) if chosen["dynamic_image_size"] else 1

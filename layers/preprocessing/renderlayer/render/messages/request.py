@@ -77,7 +77,8 @@ def conversation_request(request: MessagesConversation, server: ServedModel) -> 
     choice = request.tool_choice
     messages = chat_messages(request, server)
     tools = _tools(request)
-    continued = _continued(messages, server)
+    last = request.messages[-1].role if request.messages else ""
+    continued = last == "assistant" and _continued(messages, server)
     return ChatCompletionRequest.model_construct(
         model=request.model,
         chat_template_kwargs=request.chat_template_kwargs,
