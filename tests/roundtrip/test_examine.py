@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from renderlayer.bundle import open_bundle
+from renderlayer.bundle.pack import pack
 from renderlayer.cli import main
 from renderlayer.parsers import ParserNames
 from renderlayer.roundtrip import examine, lines
@@ -15,6 +17,7 @@ from renderlayer.roundtrip.reading import cuts
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.models import CHATML, make_model_folder, open_server
+from tests.render.renderers.mistral_models import make_tekken_folder
 
 HERMES = ParserNames("hermes", None)
 Open = Callable[[str], ServedModel]
@@ -155,3 +158,21 @@ def test_harmony_prompts_are_written_token_by_token(shared: Path) -> None:
     assert report["content"]["back"] == report["content"]["made"]
     assert report["streams"]["unlike"] == []
     assert lost(report, "reasoning", "parser") == []
+
+
+@pytest.mark.parametrize(
+    ("version", "calls", "content", "reasoning", "refused"),
+    [("v3", 57, 8, 0, 8), ("v7", 60, 10, 0, 6), ("v11", 60, 10, 0, 6), ("v13", 65, 13, 6, 0), ("v15", 65, 13, 6, 0)],
+)
+def test_what_mistral_common_writes_comes_back(
+    version: str, calls: int, content: int, reasoning: int, refused: int, tmp_path: Path
+) -> None:
+    pytest.importorskip("mistral_common")
+    folder = make_tekken_folder(tmp_path / "model", version)
+    bundle = pack(folder, tmp_path / "bundle")
+
+    report = examine(ServedModel(open_bundle(bundle), Settings(model=str(bundle))))
+
+    assert [report[part]["made"] for part in ("calls", "content", "reasoning")] == [calls, content, reasoning]
+    assert report["losses"] == [] and report["streams"]["unlike"] == []
+    assert len(report["refused"]) == refused

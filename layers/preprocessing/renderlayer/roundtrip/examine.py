@@ -10,6 +10,7 @@ from renderlayer.roundtrip.alternatives import Written, better
 from renderlayer.roundtrip.conversations import answers
 from renderlayer.roundtrip.harmony import HarmonyWriter
 from renderlayer.roundtrip.markup import markers, thought
+from renderlayer.roundtrip.mistral import MistralWriter
 from renderlayer.roundtrip.reading import Sizes, Tokens, read, streamed
 from renderlayer.roundtrip.turns import Turn, Writer
 from renderlayer.roundtrip.verdict import Loss, losses
@@ -99,6 +100,8 @@ def writer_for(server: ServedModel, names: ParserNames, parser: Parser | None, p
 
     if server.model.facts.harmony:
         return HarmonyWriter(server)
+    if server.model.facts.renderer == "mistral":
+        return MistralWriter(server)
     return Writer(server, thinks, thought(names))
 
 
