@@ -152,5 +152,5 @@ def test_a_digest_of_nothing(server: ServedModel, engine: Engine) -> None:
     assert answer["continuation"]["reason"] == "no ids are kept under this prefix"
     assert "prefix" not in answer
     for wrong in ({"messages": 2}, {**given, "prompt_token_ids": [1], "output_token_ids": [2]}):
-        with pytest.raises(BadRequest, match="continue_from must have either prefix"):
+        with pytest.raises(BadRequest, match="continue_from must have output_token_ids"):
             wait(complete_chat({"messages": MORE, "continue_from": wrong}, server, engine))

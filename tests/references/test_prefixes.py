@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +31,7 @@ def test_another_process_finds_it(stored: ServedModel) -> None:
     assert digest == keep_prefix([1, 2, 3], [70_000, 5], stored)
     assert digest != keep_prefix([1, 2], [3, 70_000, 5], stored)
     forget()
-    assert prefix_of(digest, stored) == ([1, 2, 3], [70_000, 5])
+    assert prefix_of(digest, stored) == (array("I", [1, 2, 3]), array("I", [70_000, 5]))
 
 
 def test_what_is_not_what_the_digest_says_is_nothing(stored: ServedModel, s3: Any, place: Place) -> None:
@@ -45,8 +46,8 @@ def test_what_is_not_what_the_digest_says_is_nothing(stored: ServedModel, s3: An
 
 def test_a_process_keeps_so_much(server: ServedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     forget()
-    monkeypatch.setattr(prefixes, "_BYTES", 40)
+    monkeypatch.setattr(prefixes, "_BYTES", 36)
     first, second = keep_prefix([1, 2], [3], server), keep_prefix([1, 2], [4, 5, 6, 7, 8], server)
-    assert prefix_of(second, server) == ([1, 2], [4, 5, 6, 7, 8])
+    assert prefix_of(second, server) == (array("I", [1, 2]), array("I", [4, 5, 6, 7, 8]))
     with pytest.raises(NotExtended):
         prefix_of(first, server)

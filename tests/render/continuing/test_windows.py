@@ -149,10 +149,20 @@ def test_a_window_has_one_of_each_shape_on_either_side_of_the_last_question() ->
 
     names = ["a", "b", "a", "a", "b", "a", "q", "a", "a", "b", *"aaaaaaaaaaaa"]
     shown = [USER, *(row for name in names for row in cycle(name, "user" if name == "q" else "tool"))]
-    short = window_of(shown, names)
-    assert short is not None
+    found = window_of(shown, names)
+    assert found is not None
+    short, kept = found
+    assert kept == ("a", "b", "b", "a", "q", "a", "b", "a", "a")
     assert [row["content"] for row in short[1::2]] == ["a", "b", "b", "a", "q", "a", "b", "a", "a"]
     assert window_of(shown[:11], names[:5]) is None
+
+
+@pytest.mark.parametrize("modulus", [1, 2, 3, 4])
+def test_a_multiple_is_left_out(modulus: int) -> None:
+    turns = [{"role": "assistant", "content": ""}, {"role": "tool", "content": ""}]
+    for count in range(8, 30):
+        found = window_of([USER, *turns * count], ["a"] * count, modulus)
+        assert found is None or (count - len(found[1])) % modulus == 0
 
 
 @pytest.mark.long

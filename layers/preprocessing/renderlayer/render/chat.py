@@ -19,7 +19,7 @@ from renderlayer.wire.common.sampling import MmPayload
 
 if TYPE_CHECKING:
     from renderlayer.render.continuing import Writer
-    from renderlayer.wire.answers import Continuation, GenerateRequest
+    from renderlayer.wire.answers import GenerateRequest, Prefix
 
 PROMPT_IDS = "prompt_token_ids"
 
@@ -53,14 +53,15 @@ def rendered(
     """The GenerateRequest of a chat request that has passed its API's own checks."""
     kwargs = chat_kwargs(request, server)
     if request.continue_from is not None and not request.return_token_spans:
-        prompt, continuation = _continued(request, server, kwargs, dialect)
-        return {**_finished(request, server, prompt, kwargs, request_id, dialect), "continuation": continuation}
+        return _continued(request, server, kwargs, request_id, dialect)
     prompt = _reused(request, server, dialect) or _prompt(request, server, kwargs, dialect)
     finished = _finished(request, server, prompt, kwargs, request_id, dialect)
+    if request.return_prefix:
+        finished = {**finished, **_prefix(request, server, prompt, None)}
     if request.return_token_spans:
         from renderlayer.render.spans import token_spans
 
-        return {**finished, **token_spans(request, _writer(request, server, kwargs, dialect), prompt.token_ids)}
+        return {**finished, **token_spans(request, _writer(request, server, kwargs, dialect), list(prompt.token_ids))}
     return finished
 
 
@@ -133,13 +134,32 @@ def _shown_tools(request: ChatCompletionRequest, server: ServedModel) -> list[di
 
 
 def _continued(
-    request: ChatCompletionRequest, server: ServedModel, kwargs: dict[str, Any], dialect: Dialect
-) -> tuple[Prompt, Continuation]:
-    """The prompt that goes on from given ids, and what is said about that (wire.md 2.10)."""
+    request: ChatCompletionRequest, server: ServedModel, kwargs: dict[str, Any], request_id: str, dialect: Dialect
+) -> GenerateRequest:
+    """The request whose prompt goes on from given ids (wire.md 2.10)."""
     from renderlayer.render.continuing import continued
 
+    assert request.continue_from is not None
+    given, short = request.continue_from, request.continue_from.appended_only and not server.is_front_door
     writer = _writer(request, server, kwargs, dialect)
-    return continued(request, writer, lambda: _prompt(request, server, kwargs, dialect))
+    prompt, told = continued(request, writer, lambda: _prompt(request, server, kwargs, dialect), short)
+    extended = told["mode"] == "extended"
+    start = told["kept"] if extended and short else 0
+    finished = _finished(request, server, prompt, kwargs, request_id, dialect, start)
+    return {**finished, "continuation": told, **_prefix(request, server, prompt, given.prefix if extended else None)}
+
+
+def _prefix(request: ChatCompletionRequest, server: ServedModel, prompt: Prompt, after: str | None) -> Prefix:
+    """The digest that stands for the prompt; at the front door it stands for the answer as well, and comes with that.
+
+    Args:
+        after: a digest of ids with which the prompt begins.
+    """
+    if not request.return_prefix or server.is_front_door:
+        return {}
+    from renderlayer.render.continuing.prefixes import keep_prefix
+
+    return {"prefix": keep_prefix(prompt.token_ids, (), server, after)}
 
 
 def _writer(request: ChatCompletionRequest, server: ServedModel, kwargs: dict[str, Any], dialect: Dialect) -> Writer:
@@ -183,8 +203,13 @@ def _finished(
     kwargs: dict[str, Any],
     request_id: str,
     dialect: Dialect,
+    start: int = 0,
 ) -> GenerateRequest:
-    """Constraints, sampling parameters and parse context around the tokens (wire.md 3.1 steps 8 and 9)."""
+    """Constraints, sampling parameters and parse context around the tokens (wire.md 3.1 steps 8 and 9).
+
+    Args:
+        start: the first of the prompt's tokens that is answered.
+    """
     if not prompt.token_ids:
         raise BadRequest("No token_ids rendered")
     param = "max_tokens" if request.max_completion_tokens is None else "max_completion_tokens"
@@ -218,7 +243,7 @@ def _finished(
     return generate_request(
         request,
         request_id=request_id,
-        token_ids=prompt.token_ids,
+        token_ids=list(prompt.token_ids[start:]) if start else prompt.token_ids,
         sampling_params=params,
         offsets=prompt.offsets,
         features=prompt.features,

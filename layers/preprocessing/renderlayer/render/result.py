@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from typing import TYPE_CHECKING, Any
 
 from renderlayer.errors import BadRequest
@@ -23,7 +24,7 @@ def generate_request(
     request: SamplingFields,
     *,
     request_id: str,
-    token_ids: list[int],
+    token_ids: list[int] | array[int],
     sampling_params: SamplingParams,
     offsets: Offsets | None = None,
     features: dict[str, Any] | None = None,
@@ -41,7 +42,7 @@ def generate_request(
     options = request.stream_options if request.stream else None
     return {
         "request_id": request_id,
-        "token_ids": token_ids,
+        "token_ids": token_ids if isinstance(token_ids, list) else token_ids.tolist(),
         "token_offsets": offsets,
         "features": features,
         "content_parts": None,

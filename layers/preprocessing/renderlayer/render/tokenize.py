@@ -64,4 +64,4 @@ def _conversation_ids(request: TokenizeChatRequest, server: ServedModel) -> list
         media=media,
         limited=False,
     )
-    return prompt.token_ids
+    return list(prompt.token_ids)

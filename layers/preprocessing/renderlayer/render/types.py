@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,13 +36,13 @@ class Prompt:
     """A tokenized conversation.
 
     Attributes:
-        token_ids: placeholders of media expanded.
+        token_ids: placeholders of media expanded; packed where only what was appended is answered (`continuing`).
         offsets: (start, end) in code points of the templated text; None with media, or when nobody asked.
         features: the wire's features object, or None without media.
         history_tool_calls: tool calls in the assistant messages.
     """
 
-    token_ids: list[int]
+    token_ids: list[int] | array[int]
     offsets: Offsets | None = None
     features: dict[str, Any] | None = None
     history_tool_calls: int = 0

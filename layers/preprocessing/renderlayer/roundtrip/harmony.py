@@ -48,4 +48,5 @@ class HarmonyWriter(Writer):
         renderer = self.server.derived(open_renderer)
         assert renderer is not None
         options = TokenizeOptions(add_special_tokens=False)
-        return renderer.prompt(ChatParams(messages, TOOLS, {}, options, MediaOptions(), None, False, CHAT)).token_ids
+        params = ChatParams(messages, TOOLS, {}, options, MediaOptions(), None, False, CHAT)
+        return list(renderer.prompt(params).token_ids)

@@ -91,7 +91,13 @@ class TokenSpans(TypedDict):
     mixed_tokens: int
 
 
-class _Wanted(TypedDict, total=False):
+class Prefix(TypedDict, total=False):
+    """The digest that stands for ids (wire.md 2.10)."""
+
+    prefix: str
+
+
+class _Wanted(Prefix, total=False):
     token_spans: list[list[int | str]]
     assistant_mask: list[int]
     mixed_tokens: int
@@ -101,7 +107,7 @@ class _Wanted(TypedDict, total=False):
 class GenerateRequest(_Wanted):
     """What an engine takes at `/inference/v1/generate` (wire.md 2.1).
 
-    All keys are there, but for the spans and the continuation, which the request must want.
+    All keys are there, but for the spans, the continuation and the prefix, which the request must want.
     """
 
     request_id: str

@@ -15,6 +15,7 @@ from renderlayer.wire.generate import ContinueFrom
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 IMAGE_DETAILS = ("auto", "low", "high", "original")
+_NEEDED, _PLAIN, _TEXTS = {"role", "content"}, {"role", "content", "tool_call_id"}, {str}
 _FUNCTION_CALL = "ChatCompletionMessageFunctionToolCallParam"
 
 
@@ -205,6 +206,8 @@ def check_message(index: int, message: dict[str, Any], field: str = "messages") 
     Any role is accepted, and content may be missing; what is there must have a type that some role knows. Content
     parts are read later, one by one.
     """
+    if message.keys() >= _NEEDED and message.keys() <= _PLAIN and _TEXTS.issuperset(map(type, message.values())):
+        return  # most messages are fine, and long conversations have many
     place = (field, index)
     role = message.get("role")
     if not isinstance(role, str):

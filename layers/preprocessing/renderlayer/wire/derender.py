@@ -132,22 +132,32 @@ class DerenderStreamState(Body):
         return out
 
 
-class DerenderChatRequest(Body):
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+SampledIds = tuple[Digest, list[NonNegative]]
+"""The digest of a prompt, and what has been sampled for it so far."""
+
+
+class PromptFields(Body):
+    """The prompt of what is derendered; `prefix` is the digest that stands for it (wire.md 2.10)."""
+
+    prompt_token_ids: ListOf[TokenId] | None = None
+    prefix: Digest | None = None
+
+
+class DerenderChatRequest(PromptFields):
     stream: Literal[False] = False
     model: str | None = None
     generate_response: GenerateResponse
     prompt_tokens: int | None = None
-    prompt_token_ids: ListOf[TokenId] | None = None
     chat_request: ChatCompletionRequest | None = None
 
 
-class DerenderChatStreamRequest(Body):
+class DerenderChatStreamRequest(PromptFields):
     stream: Literal[True]
     model: str | None = None
     generate_chunk: GenerateChunk
     stream_state: DerenderStreamState | None = None
     prompt_tokens: int | None = None
-    prompt_token_ids: ListOf[TokenId] | None = None
     chat_request: ChatCompletionRequest | None = None
 
 
@@ -181,12 +191,11 @@ class DerenderCompletionStreamRequest(Body):
     completion_request: CompletionRequest | None = None
 
 
-class ChatStreamPreamble(Body):
+class ChatStreamPreamble(PromptFields):
     """What the body of a whole stream may begin with: a stream call's fields that do not change from event to event."""
 
     model: str | None = None
     prompt_tokens: int | None = None
-    prompt_token_ids: ListOf[TokenId] | None = None
     chat_request: ChatCompletionRequest | None = None
 
 

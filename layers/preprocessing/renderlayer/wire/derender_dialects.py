@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from renderlayer.wire.common.base import Body, ListOf, parse
-from renderlayer.wire.derender import RESUME_LENGTH, GenerateChunk, GenerateResponse, NonNegative, TokenId
+from renderlayer.wire.derender import RESUME_LENGTH, GenerateChunk, GenerateResponse, NonNegative, PromptFields
 from renderlayer.wire.messages import MessagesRequest
 from renderlayer.wire.responses import ResponsesRequest
 
@@ -78,12 +78,11 @@ class EventStreamState(Body):
     output: ListOf[dict[str, Any]] = Field(default_factory=list)
 
 
-class Preamble(Body):
+class Preamble(PromptFields):
     """What the body of a whole stream begins with: the fields of a call that do not change from event to event."""
 
     model: str | None = None
     prompt_tokens: NonNegative | None = None
-    prompt_token_ids: ListOf[TokenId] | None = None
 
 
 class _Whole(Body):

@@ -27,7 +27,7 @@ class ContinueFrom(Body):
     """What the last turn was rendered to and what was sampled for it, so that the prompt goes on from there (2.10).
 
     `messages` counts the request's messages that the ids hold, the sampled turn included. `prefix` is the digest of ids
-    that are kept here.
+    that are kept here: of the prompt and the output, or of the prompt, and then `output_token_ids` follow it.
     """
 
     prompt_token_ids: Annotated[ListOf[int], Field(min_length=1)] = Field(default_factory=list)
@@ -36,13 +36,15 @@ class ContinueFrom(Body):
     messages: Annotated[int, Field(ge=1)]
     history: Literal["template", "keep"] = "template"
     require: bool = False
+    appended_only: bool = False
 
     @model_validator(mode="after")
     def _given_once(self) -> ContinueFrom:
         given = {"prompt_token_ids", "output_token_ids"} & self.model_fields_set
-        if len(given) != (0 if self.prefix is not None else 2):
+        if ("prompt_token_ids" in given) if self.prefix is not None else len(given) != 2:
             raise BadRequest(
-                "continue_from must have either prefix, or prompt_token_ids and output_token_ids.", "continue_from"
+                "continue_from must have output_token_ids with prompt_token_ids, or with prefix, or prefix alone.",
+                "continue_from",
             )
         return self
 

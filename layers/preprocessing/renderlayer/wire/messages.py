@@ -106,6 +106,7 @@ class MessagesRequest(MessagesConversation, MediaFields):
     ec_transfer_params: dict[str, Any] | None = None
     vllm_xargs: DictOf[str, str | int | float | ListOf[str | int | float]] | None = None
     continue_from: ContinueFrom | None = None
+    return_prefix: bool = False
 
     @field_validator("max_tokens")
     @classmethod

@@ -116,6 +116,7 @@ class ResponsesRequest(MediaFields):
     kv_transfer_params: dict[str, Any] | None = None
     ec_transfer_params: dict[str, Any] | None = None
     continue_from: ContinueFrom | None = None
+    return_prefix: bool = False
     vllm_xargs: DictOf[str, str | int | float | ListOf[str | int | float]] | None = None
 
     store: bool | None = True

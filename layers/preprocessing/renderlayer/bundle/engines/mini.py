@@ -15,7 +15,6 @@ from renderlayer.errors import BadRequest
 
 _GENERATION = re.compile(r"{%[-+]?\s*(?:end)?generation\s*[-+]?%}")
 _NAME = "chat"
-_SEPARATORS = "\x1c\x1d\x1e\x1f"
 
 
 class TemplateRefusal(Exception):
@@ -83,7 +82,8 @@ def _is_unfit(value: Any) -> bool:
     integer), an integer of more than 126 bits, a separator that only Python takes for white space, or a lone surrogate.
     """
     if isinstance(value, str):
-        return any(separator in value for separator in _SEPARATORS) or _has_surrogate(value)
+        separated = "\x1c" in value or "\x1d" in value or "\x1e" in value or "\x1f" in value
+        return separated or not (value.isascii() or _is_utf8(value))
     if isinstance(value, dict):
         return any(map(_is_unfit, value.values()))
     if isinstance(value, list):
@@ -93,12 +93,12 @@ def _is_unfit(value: Any) -> bool:
     return isinstance(value, int) and value.bit_length() > 126
 
 
-def _has_surrogate(text: str) -> bool:
+def _is_utf8(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return True
-    return False
+        return False
+    return True
 
 
 def _is_iterable(value: Any) -> bool:

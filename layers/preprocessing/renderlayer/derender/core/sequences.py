@@ -15,6 +15,7 @@ from renderlayer.parsers.core.events import Content, Event
 from renderlayer.wire.derender import GenerateChunkChoice
 
 if TYPE_CHECKING:
+    from renderlayer.derender.core.prefix import SampledOutput
     from renderlayer.wire.answers import ChatChunkChoice, ChatLogprobs, CompletionChoice
 
 
@@ -66,6 +67,7 @@ class ChatSequence:
         called: whether a tool call has been told.
         context: the last sampled ids, which later logprobs may need.
         calls: tells the calls.
+        sampled: all output, where its digest is wanted.
     """
 
     options: Options
@@ -77,6 +79,7 @@ class ChatSequence:
     called: bool = False
     context: list[int] = field(default_factory=list)
     calls: CallEncoder = field(default_factory=CallEncoder)
+    sampled: SampledOutput | None = None
 
     def step(self, choice: GenerateChunkChoice) -> ChatChunkChoice:
         """The choice of a chat completion chunk."""
@@ -93,6 +96,8 @@ class ChatSequence:
             logprobs = chat_logprobs(choice.logprobs, self.tokens, self.context, options.candidates)
         self.context = context_after(self.context, choice.token_ids or ())
         self.total += len(choice.token_ids or ())
+        if self.sampled is not None:
+            self.sampled.add(choice.token_ids)
         return {
             "index": choice.index,
             "delta": added,

@@ -26,7 +26,7 @@ from renderlayer.errors import BadRequest
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.base import Body
 from renderlayer.wire.common.json_text import compact, read
-from renderlayer.wire.derender import RESUME_LENGTH, WINDOW_PIECES, NonNegative
+from renderlayer.wire.derender import RESUME_LENGTH, WINDOW_PIECES, NonNegative, SampledIds
 
 VERSION = "1."
 DIGEST_BYTES = 6
@@ -50,6 +50,7 @@ class Resume(Body):
         tokens: prompt and output tokens so far; only counted where a parser is configured.
         window, read: the detokenizer's window as token ids, and how many of them have been emitted.
         parser: the parser's state; None where none is configured.
+        sampled: the prompt's digest and all output, where the request wants the digest of both.
         open_call: a chat's call of a custom tool whose input is being told.
     """
 
@@ -58,6 +59,7 @@ class Resume(Body):
     window: Annotated[list[int], Field(max_length=WINDOW_PIECES)] = Field(default_factory=list)
     read: NonNegative = 0
     parser: dict[str, Any] | None = None
+    sampled: SampledIds | None = None
     open_call: tuple[NonNegative, _Phase, Annotated[str, Field(max_length=LONGEST_REST)]] | None = None
 
 

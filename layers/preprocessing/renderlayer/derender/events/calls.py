@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.derender.core import checks
 from renderlayer.derender.core.state import encode_stream_state, unseal_as
@@ -14,6 +14,9 @@ from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.derender import GenerateChunk, GenerateResponse
 from renderlayer.wire.derender_dialects import EventStreamState, Preamble
+
+if TYPE_CHECKING:
+    from renderlayer.derender.core.prefix import SampledOutput
 
 Json = dict[str, Any]
 
@@ -69,7 +72,7 @@ def reopened(state: EventStreamState | None, endpoint: str, server: ServedModel)
 def chunk_answer(stream: EventStream, chunk: GenerateChunk, endpoint: str) -> Json:
     """The events of a chunk, and the state for the next."""
     events = stream.step(chunk)
-    inside = {**remembered(stream.sequence), "ended": stream.ended, "told": stream.encoder.memory()}
+    inside = {**remembered(stream.sequence, stream.server), "ended": stream.ended, "told": stream.encoder.memory()}
     return {"events": events, "stream_state": {"resume": encode_stream_state(inside, endpoint, stream.server)}}
 
 
@@ -82,6 +85,12 @@ def _begun(
     whole: bool,
 ) -> EventSequence:
     prompt = answer.prompt_token_ids if body.prompt_token_ids is None else body.prompt_token_ids
+    sampled: SampledOutput | None = None
+    if body.prefix is not None or chat.return_prefix:
+        from renderlayer.derender.core.prefix import sampled_output, with_prompt
+
+        prompt = with_prompt(body, server).prompt_token_ids or prompt
+        sampled = sampled_output(chat, prompt, body.prefix)
     sequence = first(
         chat,
         prompt,
@@ -92,4 +101,5 @@ def _begun(
         whole=whole,
     )
     sequence.counts.cached = cached_tokens(answer.usage)
+    sequence.sampled = sampled
     return sequence

@@ -82,6 +82,8 @@ class EventStream:
             out += [event for action in step.actions for event in self.encoder.encode(action)]
             if step.finish_reason is not None:
                 out += self.encoder.end(step, self.sequence.blocks.called, counts)
+                if self.sequence.sampled is not None:
+                    out[-1]["data"]["prefix"] = self.sequence.sampled.digest(self.server)
                 self.ended = True
         return out
 

@@ -91,6 +91,8 @@ def _whole(body: DerenderMessagesRequest, server: ServedModel) -> Json:
     sequence, step = whole_answer(body, answer, chat_request(request, server), server)
     head = _head(body, request, answer.request_id, server)
     whole = message(*head, content_of(step.actions), *stop(step, sequence.blocks.called), usage(sequence.counts))
+    if sequence.sampled is not None:
+        whole["prefix"] = sequence.sampled.digest(server)
     return whole if answer.kv_transfer_params is None else {**whole, "kv_transfer_params": answer.kv_transfer_params}
 
 

@@ -88,6 +88,8 @@ def _whole(body: DerenderResponsesRequest, server: ServedModel) -> Json:
     for action in step.actions:
         encoder.encode(action)
     response = encoder.response(step.finish_reason, sequence.counts)
+    if sequence.sampled is not None:
+        response["prefix"] = sequence.sampled.digest(server)
     return (
         response if answer.kv_transfer_params is None else {**response, "kv_transfer_params": answer.kv_transfer_params}
     )

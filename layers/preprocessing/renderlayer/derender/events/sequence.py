@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.derender.core.logprobs import TokenTexts, chat_logprobs, context_after
 from renderlayer.derender.core.options import Options
@@ -13,6 +13,9 @@ from renderlayer.derender.core.parser_session import ParserSession
 from renderlayer.derender.events.blocks import Action, Blocks, Told
 from renderlayer.parsers.core.events import CallArguments, CallStart, Content, Event, Piece, Reasoning
 from renderlayer.wire.derender import GenerateChoice, GenerateChunkChoice
+
+if TYPE_CHECKING:
+    from renderlayer.derender.core.prefix import SampledOutput
 
 Json = dict[str, Any]
 # Tokens that a parser may hold back before it says what they are, for whose logprobs we wait.
@@ -55,6 +58,7 @@ class EventSequence:
         queue: logprobs of tokens that were decoded, but whose text is held back as a possible stop string.
         waiting: texts and logprobs of tokens that the parser has read without saying anything.
         context: the last sampled ids, which later logprobs may need.
+        sampled: all output, where its digest is wanted.
     """
 
     options: Options
@@ -68,6 +72,7 @@ class EventSequence:
     queue: list[Json | None] = field(default_factory=list)
     waiting: list[tuple[str, Json]] = field(default_factory=list)
     context: list[int] = field(default_factory=list)
+    sampled: SampledOutput | None = None
 
     def step(self, choice: GenerateChoice | GenerateChunkChoice) -> Step:
         """Decode and read what a choice brings."""
@@ -75,6 +80,8 @@ class EventSequence:
         if self.with_logprobs:
             self.queue += self._logprobs(choice)
         self.counts.output += len(choice.token_ids or ())
+        if self.sampled is not None:
+            self.sampled.add(choice.token_ids)
         output = self.decoder.step(choice)
         told = [one for one in self._read(output, finish is not None) if self._kept(one.event)]
         actions = self.blocks.step(told)

@@ -7,7 +7,7 @@ calls need neither the prompt nor, for Messages, the request.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -22,6 +22,9 @@ from renderlayer.errors import BadRequest
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
 from renderlayer.wire.derender import CONTEXT_TOKENS, NonNegative
+
+if TYPE_CHECKING:
+    from renderlayer.derender.core.prefix import SampledOutput
 
 Json = dict[str, Any]
 Ids = Annotated[list[int], Field(max_length=CONTEXT_TOKENS)]
@@ -118,10 +121,19 @@ def resumed(resume: EventResume, server: ServedModel) -> EventSequence:
         queue=resume.queue,
         waiting=resume.waiting,
         context=resume.context,
+        sampled=_sampled(resume),
     )
 
 
-def remembered(sequence: EventSequence) -> Json:
+def _sampled(resume: EventResume) -> SampledOutput | None:
+    if resume.sampled is None:
+        return None
+    from renderlayer.derender.core.prefix import SampledOutput
+
+    return SampledOutput(None, *resume.sampled)
+
+
+def remembered(sequence: EventSequence, server: ServedModel) -> Json:
     """A sequence's part of an `EventResume`; what is at its default is left out."""
     window, read = sequence.decoder.detokenizer.token_ids()
     held, passed, matched = sequence.hold.memory()
@@ -140,6 +152,8 @@ def remembered(sequence: EventSequence) -> Json:
         "matched": matched,
         "with_logprobs": sequence.with_logprobs,
     }
+    if sequence.sampled is not None:
+        inside["sampled"] = sequence.sampled.memory(server)
     if parsing is not None:
         inside |= {"parser": parsing.state, "begun": parsing.begun}
     return {name: value for name, value in inside.items() if value}

@@ -57,6 +57,10 @@ def derender_chat(body: Any, server: ServedModel) -> ChatCompletion | Derendered
         >>> answer["choices"][0]["message"]["content"]
     """
     parsed = parse_chat(body)
+    if parsed.prefix is not None:
+        from renderlayer.derender.core.prefix import with_prompt
+
+        parsed = with_prompt(parsed, server)
     if isinstance(parsed, DerenderChatRequest):
         return whole_chat(parsed, server)
     return chunk_of_chat(parsed, server)
@@ -79,9 +83,10 @@ def whole_chat(body: DerenderChatRequest, server: ServedModel) -> ChatCompletion
         reading.options.return_token_ids,
     )
     if body.chat_request is not None and body.chat_request.return_prefix:
-        from renderlayer.derender.core.prefix import kept_prefix
+        from renderlayer.derender.core.prefix import SampledOutput
 
-        answer["prefix"] = kept_prefix(prompt, response.choices[0].token_ids if response.choices else None, server)
+        output = response.choices[0].token_ids if response.choices else None
+        answer["prefix"] = None if output is None else SampledOutput(prompt, body.prefix, output).digest(server)
     return answer
 
 
@@ -98,6 +103,8 @@ def chunk_of_chat(body: DerenderChatStreamRequest, server: ServedModel) -> Deren
         sequence.options.return_token_ids,
         now(),
     )
+    if sequence.sampled is not None and any(choice["finish_reason"] for choice in answer["choices"]):
+        answer["prefix"] = sequence.sampled.digest(server)
     return {"chunk": answer, "stream_state": saved(sequence, body, server)}
 
 
@@ -141,6 +148,11 @@ def resumed(body: DerenderChatStreamRequest, server: ServedModel) -> ChatSequenc
     sequence.role_sent = state.role_sent
     sequence.called = state.tools_streamed
     sequence.context = list(state.logprob_context_token_ids)
+    resumed_ids = None if resume is None else resume.sampled
+    if resumed_ids is not None or (body.chat_request is not None and body.chat_request.return_prefix):
+        from renderlayer.derender.core.prefix import sampled_output
+
+        sequence.sampled = sampled_output(body.chat_request, prompt, body.prefix, resumed_ids)
     checks.check_one_choice(len(chunk.choices), "derender_chat_stream")
     checks.check_chunk(chunk, server)
     delta = sum(len(choice.token_ids or ()) for choice in chunk.choices)
@@ -160,11 +172,12 @@ def saved(sequence: ChatSequence, body: DerenderChatStreamRequest, server: Serve
         "resume": None,
     }
     options = sequence.options.dumped()
+    sampled: dict[str, Any] = {} if sequence.sampled is None else {"sampled": sequence.sampled.memory(server)}
     if sequence.parsing is None:
         pieces, read = sequence.decoder.detokenizer.pieces()
         changes |= {"prev_tokens": pieces, "prefix_offset": 0, "read_offset": read}
-        if options:
-            changes["resume"] = encode_stream_state({"options": options}, ENDPOINT, server)
+        if options or sampled:
+            changes["resume"] = encode_stream_state({"options": options, **sampled}, ENDPOINT, server)
     elif sequence.parsing.begun:
         window, read = sequence.decoder.detokenizer.token_ids()
         inside = {
@@ -173,6 +186,7 @@ def saved(sequence: ChatSequence, body: DerenderChatStreamRequest, server: Serve
             "window": window,
             "read": read,
             "parser": sequence.parsing.state,
+            **sampled,
         }
         if open_call := sequence.calls.memory():
             inside["open_call"] = open_call

@@ -31,6 +31,7 @@ from renderlayer.wire.derender import (
 )
 
 if TYPE_CHECKING:
+    from renderlayer.derender.core.prefix import SampledOutput
     from renderlayer.wire.answers import ChatChunkChoice, CompletionChoice, Usage
 
 S = TypeVar("S", ChatSequence, CompletionSequence)
@@ -107,6 +108,7 @@ class ChatStream(_Stream[ChatSequence, "ChatChunkChoice"]):
         model: name to answer with (default: the server's first).
         prompt_token_ids: the prompt; where a parser is configured needed here or in the first event.
         prompt_tokens: the prompt's length for `usage` (default: the engine's).
+        prefix: the digest that stands for the prompt, where there is one.
 
     Example:
         >>> stream = ChatStream(server, request, prompt_token_ids=rendered["token_ids"])
@@ -123,16 +125,22 @@ class ChatStream(_Stream[ChatSequence, "ChatChunkChoice"]):
         model: str | None = None,
         prompt_token_ids: Sequence[int] | None = None,
         prompt_tokens: int | None = None,
+        prefix: str | None = None,
     ) -> None:
         super().__init__(server, model, prompt_token_ids, prompt_tokens)
         self._request = request
         self._reading: ParseContext | None = None
-        self._output: list[int] | None = [] if request is not None and request.return_prefix else None
+        self._prefix = prefix
+        self._sampled: SampledOutput | None = None
 
     def _begin(self, index: int, chunk: GenerateChunk) -> ChatSequence:
         if self._reading is None:
             self._reading = reading_of(self._request, self._prompt, chunk.request_id, self._server)
             check_prompt_known(self._reading, self._prompt)
+            if self._request is not None and self._request.return_prefix:
+                from renderlayer.derender.core.prefix import SampledOutput
+
+                self._sampled = SampledOutput(self._prompt, self._prefix)
         options = self._reading.options
         parsing = self._reading.begin(index)
         calls = CallEncoder(options.custom)
@@ -144,17 +152,15 @@ class ChatStream(_Stream[ChatSequence, "ChatChunkChoice"]):
         self, sequence: ChatSequence, choice: GenerateChunkChoice, chunk: GenerateChunk
     ) -> ChatChunkChoice | None:
         answered = sequence.step(choice)
-        if self._output is not None and choice.index == 0:
-            self._output += choice.token_ids or ()
+        if self._sampled is not None and choice.index == 0:
+            self._sampled.add(choice.token_ids)
         return None if not any(answered["delta"].values()) and _is_silent(answered) else answered
 
     def _envelope(self, chunk: GenerateChunk, choices: list[ChatChunkChoice], usage: Usage | None) -> Json:
         with_prompt = self._request is not None and bool(self._request.return_token_ids)
         answer: Json = {**chat_chunk(chunk, self._model, choices, usage, with_prompt, self._created)}
-        if self._output is not None and any(choice["finish_reason"] and choice["index"] == 0 for choice in choices):
-            from renderlayer.derender.core.prefix import kept_prefix
-
-            answer["prefix"] = kept_prefix(self._prompt, self._output, self._server)
+        if self._sampled is not None and any(choice["finish_reason"] and choice["index"] == 0 for choice in choices):
+            answer["prefix"] = self._sampled.digest(self._server)
         return answer
 
 
@@ -218,12 +224,17 @@ def stream_chat(events: Iterable[Any], server: ServedModel) -> Iterator[Json]:
 
     def begin(preamble: Any) -> ChatStream:
         given = parse(ChatStreamPreamble, preamble)
+        if given.prefix is not None:
+            from renderlayer.derender.core.prefix import with_prompt
+
+            given = with_prompt(given, server)
         return ChatStream(
             server,
             given.chat_request,
             model=given.model,
             prompt_token_ids=given.prompt_token_ids,
             prompt_tokens=given.prompt_tokens,
+            prefix=given.prefix,
         )
 
     return _derendered(events, begin)

@@ -30,6 +30,7 @@ class RenderedPrompt(GenerateRequest):
     """What an engine generates from; `continuation` only where the request has `continue_from`."""
 
     continuation: Continuation | None = None
+    prefix: str | None = Field(default=None, description="Stands for the prompt in `continue_from` and for derender.")
     token_spans: list[tuple[int, int, int, str]] | None = Field(
         default=None, description="Start and end of a run of tokens, index of their message, and what of it they are."
     )

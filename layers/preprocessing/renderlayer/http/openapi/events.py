@@ -135,6 +135,7 @@ class AnthropicMessage(DescribedAnswer):
     usage: MessageUsage
     kv_transfer_params: Json | None = None
     continuation: Continuation | None = None
+    prefix: str | None = None
 
 
 class NamedEvent(DescribedAnswer):

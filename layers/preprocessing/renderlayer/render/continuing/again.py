@@ -6,6 +6,7 @@ The template writes the new messages behind a shorter conversation, where one is
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,10 +14,10 @@ from typing import Any
 
 from renderlayer.render.continuing.history import Turn, check_turn, end_of_last
 from renderlayer.render.continuing.join import suffix_of
-from renderlayer.render.continuing.proofs import Proof, Window, proofs
+from renderlayer.render.continuing.proofs import Extension, Proof, Window, proofs
 from renderlayer.render.continuing.refusal import DROPPED, NotExtended
 from renderlayer.render.continuing.stand_ins import MARKS, REASONING, Form, Span, stand_in
-from renderlayer.render.continuing.windows import Windows, is_grown, shape_of, turns_of, window_of, windows
+from renderlayer.render.continuing.windows import GROWN, Windows, shape_of, turns_of, window_of, windows
 from renderlayer.render.continuing.writing import Writer, Writing
 from renderlayer.wire.generate import ContinueFrom
 
@@ -45,8 +46,8 @@ class _Turn:
         return self.now.text[self.behind.sure :]
 
 
-def again(given: ContinueFrom, messages: Sequence[Json], proof: Proof, writer: Writer) -> list[int] | None:
-    """The suffix, where the ids are known to hold the messages before; None where all has to be looked at.
+def again(given: ContinueFrom, messages: Sequence[Json], proof: Proof, writer: Writer) -> Extension | None:
+    """The extension, where the ids are known to hold the messages before; None where all has to be looked at.
 
     Raises:
         NotExtended: the sampled turn is not one, or reasoning would be dropped.
@@ -55,10 +56,10 @@ def again(given: ContinueFrom, messages: Sequence[Json], proof: Proof, writer: W
     added += messages[given.messages :]
     known = writer.server.derived(windows)
     words = known.words(writer)
-    shapes, kinds, turn = proof.shapes, proof.kinds, None
+    shape, kinds, turn = None, proof.kinds, None
     if words is not None:
         shape = shape_of(added, words)
-        shapes, kinds = (*shapes, shape), kinds if shape in kinds else kinds | {shape}
+        kinds = kinds if shape in kinds else kinds | {shape}
         turn = _in_short(given, messages, added, kinds, proof, writer, known)
     if turn is None:
         turn = _written(proof.whole, given, messages, added, proof, writer)
@@ -68,22 +69,22 @@ def again(given: ContinueFrom, messages: Sequence[Json], proof: Proof, writer: W
             raise NotExtended(DROPPED)
     suffix = suffix_of(given, turn.now, turn.span, messages[given.messages]["role"], writer)
     sure = end_of_last(turn.now.text, turn.span, messages[given.messages :], writer)
+    ids = proof.ids + array("I", given.output_token_ids) + array("I", suffix)
     if writer.generates and sure is not None:
         reasons = REASONING in turn.span.kinds or not turn.thought
         proof = Proof(
-            [*given.prompt_token_ids, *given.output_token_ids, *suffix],
+            ids,
             list(messages),
-            _grown(proof.whole, turn, added, sure),
+            _grown(proof.whole, turn, added, shape, sure),
             writer.tools,
             proof.form,
             [*proof.thoughts, turn.thought],
             proof.kept and reasons,
-            None if turn.behind is proof.whole else _grown(turn.behind, turn, added, sure),
-            shapes,
+            None if turn.behind is proof.whole else _grown(turn.behind, turn, added, shape, sure),
             kinds,
         )
         writer.server.derived(proofs).keep(proof, writer)
-    return suffix
+    return Extension(suffix, ids)
 
 
 def _in_short(
@@ -96,7 +97,8 @@ def _in_short(
     known: Windows,
 ) -> _Turn | None:
     """The turn behind a shorter conversation; None where none is known to stand for the whole."""
-    short = _short(proof, writer)
+    words = known.words(writer)
+    short = None if words is None else _short(proof, writer, words.modulus)
     if short is None:
         return None
     try:
@@ -115,23 +117,22 @@ def _in_short(
     return turn
 
 
-def _short(proof: Proof, writer: Writer) -> Window | None:
+def _short(proof: Proof, writer: Writer, modulus: int) -> Window | None:
     """The window of the turn before, or another where that has grown, or where there is none."""
-    if proof.short is not None and not is_grown(proof.short.shown):
-        return proof.short
-    if len(proof.shapes) != len(proof.thoughts):
-        return None
-    shown = window_of(proof.whole.shown, proof.shapes)
-    if shown is None:
-        return None
+    short = proof.short
+    if short is not None and short.grown < GROWN:
+        return short
+    long = short or proof.whole
+    found = window_of(long.shown, long.shapes, modulus)
+    if found is None:
+        return short
     try:
-        text = writer.write(shown, generate=writer.generates).text
+        text = writer.write(found[0], generate=writer.generates).text
     except NotExtended:
-        return None
-    whole = proof.whole
-    if text[MARKS.end(text) :] != whole.text[MARKS.end(whole.text) :]:
-        return None
-    return Window(shown, text, len(text) - (len(whole.text) - whole.sure))
+        return short
+    if text[MARKS.end(text) :] != long.text[MARKS.end(long.text) :]:
+        return short
+    return Window(found[0], text, len(text) - (len(long.text) - long.sure), found[1])
 
 
 def _written(
@@ -159,16 +160,16 @@ def _drops(turn: _Turn, given: ContinueFrom, proof: Proof) -> bool:
     return not proof.kept or (turn.thought and REASONING not in turn.span.kinds)
 
 
-def _grown(old: Window, turn: _Turn, added: Sequence[Json], sure: int) -> Window:
+def _grown(old: Window, turn: _Turn, added: Sequence[Json], shape: Any, sure: int) -> Window:
     """A conversation with the turn and what follows it."""
     length = old.sure + sure - turn.behind.sure
     text = turn.now.text if old is turn.behind else old.text[: old.sure] + turn.written
-    return Window([*old.shown, *added], text, length)
+    return Window([*old.shown, *added], text, length, (*old.shapes, shape), old.grown + 1)
 
 
 def remember(
     given: ContinueFrom,
-    suffix: list[int],
+    ids: array[int],
     messages: Sequence[Json],
     shown: list[Json],
     form: Form,
@@ -185,17 +186,15 @@ def remember(
     turns = [*turns_of(shown), len(shown)]
     shapes = () if words is None else tuple(shape_of(shown[start:end], words) for start, end in pairwise(turns))
     kept = all(not thought or MARKS.mark(REASONING, at) in text for at, thought in enumerate(thoughts))
-    ids = [*given.prompt_token_ids, *given.output_token_ids, *suffix]
     proof = Proof(
         ids,
         list(messages),
-        Window(shown, text, sure),
+        Window(shown, text, sure, shapes),
         writer.tools,
         form,
         thoughts,
         kept,
         None,
-        shapes,
         frozenset(shapes),
     )
     writer.server.derived(proofs).keep(proof, writer)

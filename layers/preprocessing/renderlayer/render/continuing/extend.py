@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +16,7 @@ from renderlayer.render.continuing.history import (
 )
 from renderlayer.render.continuing.join import suffix_of
 from renderlayer.render.continuing.prefixes import prefix_of
-from renderlayer.render.continuing.proofs import proofs
+from renderlayer.render.continuing.proofs import Extension, proofs
 from renderlayer.render.continuing.refusal import DROPPED, REWRITTEN, NotExtended
 from renderlayer.render.continuing.stand_ins import (
     MARKS,
@@ -38,16 +39,17 @@ FIELD = "continue_from"
 
 
 def continued(
-    request: ChatCompletionRequest, writer: Writer, render: Callable[[], Prompt]
+    request: ChatCompletionRequest, writer: Writer, render: Callable[[], Prompt], appended_only: bool = False
 ) -> tuple[Prompt, Continuation]:
     """The prompt of a request with `continue_from`.
 
     Args:
         writer: of the request.
         render: renders the whole conversation anew.
+        appended_only: of an extended prompt only what was appended is answered; its ids are packed.
 
     Returns:
-        The prompt, and the answer's `continuation` object.
+        The prompt, whose ids nobody may change, and the answer's `continuation` object.
 
     Raises:
         BadRequest: the field does not fit the messages.
@@ -62,11 +64,13 @@ def continued(
     try:
         if given.prefix is not None:
             prompt_ids, output = prefix_of(given.prefix, writer.server)
-            given = given.model_copy(update={"prompt_token_ids": prompt_ids, "output_token_ids": output})
+            if given.output_token_ids:
+                prompt_ids, output = prompt_ids + output, array("I", given.output_token_ids)
+            given = given.model_copy(update={"prompt_token_ids": prompt_ids, "output_token_ids": output.tolist()})
         kept = len(given.prompt_token_ids) + len(given.output_token_ids)
         _check_request(request, given, writer.server)
-        suffix, features = extension(given, request.messages, writer)
-        if kept + len(suffix) > writer.server.max_model_len:
+        found = extension(given, request.messages, writer)
+        if len(found.ids) > writer.server.max_model_len:
             raise NotExtended("the extended prompt is longer than the context")
     except NotExtended as refused:
         reason = str(refused)
@@ -76,8 +80,9 @@ def continued(
         kept = _common([*given.prompt_token_ids, *given.output_token_ids], prompt.token_ids)
         return prompt, _told("rendered", reason, kept, len(prompt.token_ids) - kept)
     calls = sum(len(message.get("tool_calls") or ()) for message in request.messages)
-    ids = [*given.prompt_token_ids, *given.output_token_ids, *suffix]
-    return Prompt(ids, features=features, history_tool_calls=calls), _told("extended", None, kept, len(suffix))
+    whole = found.ids if appended_only else [*given.prompt_token_ids, *given.output_token_ids, *found.suffix]
+    prompt = Prompt(whole, features=found.features, history_tool_calls=calls)
+    return prompt, _told("extended", None, kept, len(found.suffix))
 
 
 def _told(mode: Literal["extended", "rendered"], reason: str | None, kept: int, appended: int) -> Continuation:
@@ -113,8 +118,8 @@ def _check_ids(ids: Sequence[int], server: ServedModel) -> None:
         raise NotExtended("there are ids that are not in this model's vocabulary")
 
 
-def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> tuple[list[int], Json | None]:
-    """The token ids that belong behind the given ones, and the features of all media.
+def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> Extension:
+    """The given ids, and what belongs behind them.
 
     Raises:
         NotExtended: they cannot be proved to begin the prompt of `messages`.
@@ -122,9 +127,9 @@ def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> 
     known = given.messages
     proof = writer.server.derived(proofs).find(given.prompt_token_ids, messages[: known - 1], writer)
     if proof is not None:
-        suffix = again(given, messages, proof, writer)
-        if suffix is not None:
-            return suffix, None
+        found = again(given, messages, proof, writer)
+        if found is not None:
+            return found
     _check_ids(given.prompt_token_ids, writer.server)
     error = NotExtended("")
     for form in Form:
@@ -137,9 +142,10 @@ def extension(given: ContinueFrom, messages: Sequence[Json], writer: Writer) -> 
             error = refused
             continue
         suffix, thoughts = _extension(given, shown, messages, before, now, spans, writer)
+        ids = array("I", [*given.prompt_token_ids, *given.output_token_ids, *suffix])
         if now.ids is None:
-            remember(given, suffix, messages, shown, form, now.text, spans[-1], thoughts, writer)
-        return suffix, _features(given, suffix, now)
+            remember(given, ids, messages, shown, form, now.text, spans[-1], thoughts, writer)
+        return Extension(suffix, ids, _features(given, suffix, now))
     raise error
 
 

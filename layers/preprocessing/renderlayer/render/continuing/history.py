@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -87,12 +86,27 @@ def _end_of_messages(text: str, messages: Sequence[Json]) -> int:
     end = 0
     for message in messages:
         said = _said(message).strip()
-        words = re.findall(r"\w+", said)
-        for wanted in (said, words[-1] if words else ""):
-            if wanted and (at := text.find(wanted, end)) >= 0:
-                end = at + len(wanted)
-                break
+        at, length = text.find(said, end), len(said)
+        if at < 0:
+            word = _last_word(said)
+            at, length = text.find(word, end) if word else -1, len(word)
+        if said and at >= 0:
+            end = at + length
     return end
+
+
+def _last_word(text: str) -> str:
+    end = len(text)
+    while end and not _in_word(text[end - 1]):
+        end -= 1
+    start = end
+    while start and _in_word(text[start - 1]):
+        start -= 1
+    return text[start:end]
+
+
+def _in_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
 
 
 def _end_of_closed(text: str, writer: Writer) -> int:

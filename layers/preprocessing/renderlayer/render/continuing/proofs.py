@@ -7,6 +7,7 @@ the same, and the template begins with the text that it wrote then, nothing of t
 from __future__ import annotations
 
 import threading
+from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,21 @@ _ENTRIES, _CHARACTERS, _IDS = 64, 16 << 20, 4 << 20
 
 
 @dataclass(frozen=True)
+class Extension:
+    """What becomes of given ids.
+
+    Attributes:
+        suffix: the ids that belong behind them.
+        ids: all of the new prompt; nobody changes them.
+        features: of all media.
+    """
+
+    suffix: list[int]
+    ids: array[int]
+    features: Json | None = None
+
+
+@dataclass(frozen=True)
 class Window:
     """A conversation that stands for a longer one: what the template writes behind both is the same.
 
@@ -29,11 +45,15 @@ class Window:
         shown: its messages, with stand-ins.
         text: what they are written as.
         sure: characters of it up to the end of the last message.
+        shapes: of each turn with what follows it, in order (`windows`).
+        grown: turns that were added to it since it was made.
     """
 
     shown: list[Json]
     text: str
     sure: int
+    shapes: tuple[Any, ...] = ()
+    grown: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,17 +61,16 @@ class Proof:
     """A prompt that was extended.
 
     Attributes:
-        ids: all of it; nobody else changes this list.
+        ids: all of it; nobody changes them.
         messages: what it holds.
         whole: the same with stand-ins in the given form.
         thoughts: for each turn of the assistant, whether there is reasoning in the ids.
         kept: whether all of that is in the template's text.
         short: a shorter conversation that stands for it, as it was written for the last turn; None: none was.
-        shapes: of each turn with what follows it, in order (`windows`).
-        kinds: those shapes, each once.
+        kinds: the shapes of its turns, each once.
     """
 
-    ids: list[int]
+    ids: array[int]
     messages: list[Json]
     whole: Window
     tools: list[Json] | None
@@ -59,7 +78,6 @@ class Proof:
     thoughts: list[bool]
     kept: bool
     short: Window | None = None
-    shapes: tuple[Any, ...] = ()
     kinds: frozenset[Any] = frozenset()
 
 
@@ -74,14 +92,19 @@ class Proofs:
 
     def find(self, ids: Sequence[int], messages: Sequence[Json], writer: Writer) -> Proof | None:
         """The proof that the ids hold exactly these messages."""
-        key = _key(ids, writer)
+        packed = packed_ids(ids)
+        if packed is None:
+            return None
+        key = _key(packed, writer)
         with self._lock:
             proof = self._kept.get(key)
             if proof is not None:
                 self._kept.move_to_end(key)
         if proof is None or len(proof.messages) != len(messages):
             return None
-        same = (proof.ids is ids or proof.ids == ids) and proof.tools == writer.tools and proof.messages == messages
+        same = (
+            (proof.ids is packed or proof.ids == packed) and proof.tools == writer.tools and proof.messages == messages
+        )
         return proof if same else None
 
     def keep(self, proof: Proof, writer: Writer) -> None:
@@ -107,5 +130,15 @@ def proofs(server: ServedModel) -> Proofs:
     return Proofs()
 
 
-def _key(ids: Sequence[int], writer: Writer) -> tuple[Any, ...]:
-    return (writer.template_key, len(ids), tuple(ids[-32:]))
+def packed_ids(ids: Sequence[int]) -> array[int] | None:
+    """Ids in four bytes each; None where one does not fit."""
+    if isinstance(ids, array):
+        return ids
+    try:
+        return array("I", ids)
+    except OverflowError:
+        return None
+
+
+def _key(ids: array[int], writer: Writer) -> tuple[Any, ...]:
+    return (writer.template_key, len(ids), ids[-32:].tobytes())

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import lcm
 from typing import Any
 
 from renderlayer.bundle import ChatTemplate
@@ -20,24 +21,34 @@ from renderlayer.render.continuing.writing import Writer
 from renderlayer.served_model import ServedModel
 
 Json = dict[str, Any]
-_LEAST, _LATEST, _MOST = 6, 2, 12
-"""Turns from which there is a window, that stay at its end, and that it may have grown to before the next is made."""
+_LATEST, _SAVED, GROWN = 2, 3, 4
+"""Turns that stay at a window's end, that it leaves out at least, and by which it grows before the next is made."""
 _TRIALS, _KEPT = 3, 512
 _BLOCK = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
 _INDENT = re.compile(r"\bindent\s*=\s*\d+")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _IN_CONTENT = re.compile(r"""['"](\w+)['"]\s+(?:not\s+)?in\s+[\w.\[\]'"]*(?:content|text)""")
+_DELIMITER = re.compile(r"\{[{%][-+]?|[-+]?[%}]\}")
+_REMAINDER = re.compile(r"%|\bdivisibleby\b|\bcycle\b|\b(?:odd|even)\b")
+_DIVISOR = re.compile(r"(?:%\s*|\bdivisibleby\s*\(\s*)([1-4])\b|\b(?:odd|even)\b")
 _LARGEST = 4
 """Numbers in a template up to which it cannot count further than what is tried."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """The strings in a template's blocks: what it may look for within texts, and names, which texts are as a whole."""
+    """What a template's blocks say.
+
+    Attributes:
+        within: strings that it may look for within texts.
+        whole: names, which texts are as a whole.
+        modulus: how many of a kind make no difference to what it divides by.
+    """
 
     within: tuple[str, ...]
     whole: frozenset[str]
+    modulus: int = 1
 
 
 class Windows:
@@ -98,10 +109,14 @@ def _words(source: str) -> Words | None:
     bare = _INDENT.sub("", _QUOTED.sub("''", blocks))
     if any(int(number) > _LARGEST for number in _NUMBER.findall(bare)):
         return None
+    bare = _DELIMITER.sub("\n", bare)
+    divisors = [int(found[1] or 2) for found in _DIVISOR.finditer(bare)]
+    if len(divisors) != len(_REMAINDER.findall(bare)):
+        return None
     found = {match[1] or match[2] or "" for match in _QUOTED.finditer(blocks)}
     found = {word for text in found for word in (text, text.strip()) if word.strip()}
     names = {word for word in found if word.isidentifier()} - set(_IN_CONTENT.findall(blocks))
-    return Words(tuple(sorted(found - names)), frozenset(names))
+    return Words(tuple(sorted(found - names)), frozenset(names), lcm(*divisors))
 
 
 def shape_of(messages: Sequence[Json], words: Words) -> Any:
@@ -125,23 +140,19 @@ def turns_of(messages: Sequence[Json]) -> list[int]:
     return [at for at, message in enumerate(messages) if message["role"] == "assistant"]
 
 
-def is_grown(shown: Sequence[Json]) -> bool:
-    """Whether a window is so long that another is to be made."""
-    return len(turns_of(shown)) > _MOST
-
-
-def window_of(shown: Sequence[Json], shapes: Sequence[Any]) -> list[Json] | None:
-    """The messages that stand for all; None: not much would be left out.
+def window_of(
+    shown: Sequence[Json], shapes: Sequence[Any], modulus: int = 1
+) -> tuple[list[Json], tuple[Any, ...]] | None:
+    """The messages that stand for all, and their shapes; None: not much would be left out.
 
     The first and the last turn of each shape stay, before and behind the last question, and the latest turns.
 
     Args:
         shown: all messages, with stand-ins.
         shapes: of each turn with what follows it.
+        modulus: of each shape, a multiple of so many is left out.
     """
     count = len(shapes)
-    if count < _LEAST:
-        return None
     turns = turns_of(shown)
     cycles = [(start, end) for start, end in pairwise([*turns, len(shown)])]
     asked = max((at for at, span in enumerate(cycles) if _asks(shown[slice(*span)])), default=-1)
@@ -153,9 +164,17 @@ def window_of(shown: Sequence[Json], shapes: Sequence[Any]) -> list[Json] | None
             first.setdefault(shapes[at], at)
             last[shapes[at]] = at
         kept |= {*first.values(), *last.values()}
-    if 2 * len(kept) > count:
+    left: dict[Any, list[int]] = {}
+    for at in range(count):
+        if at not in kept:
+            left.setdefault(shapes[at], []).append(at)
+    for dropped in left.values():
+        kept.update(dropped[: len(dropped) % modulus])
+    if len(kept) + _SAVED > count:
         return None
-    return [*shown[: turns[0]], *(entry for at in sorted(kept) for entry in shown[slice(*cycles[at])])]
+    places = sorted(kept)
+    messages = [*shown[: turns[0]], *(entry for at in places for entry in shown[slice(*cycles[at])])]
+    return messages, tuple(shapes[at] for at in places)
 
 
 def _asks(messages: Sequence[Json]) -> bool:

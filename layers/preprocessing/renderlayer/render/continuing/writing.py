@@ -101,7 +101,7 @@ class Writer:
                 params = ChatParams(
                     messages, self.tools, kwargs, options, MediaOptions("none"), self.effort, False, self.dialect
                 )
-                ids = renderer.prompt(params).token_ids
+                ids = list(renderer.prompt(params).token_ids)
                 return Writing(self.text(ids), ids)
             seen = conversation(messages, self.server, self.template, self.dialect)
             text = self.template.render(seen.messages, self.tools, kwargs.get("documents"), kwargs)

@@ -51,6 +51,7 @@ def chat_request(request: MessagesRequest, server: ServedModel) -> ChatCompletio
         setattr(chat, name, getattr(request, name))
     chat.max_completion_tokens = request.max_tokens
     chat.continue_from = _continue_from(request, server)
+    chat.return_prefix = request.return_prefix
     chat.stop = request.stop_sequences
     if request.stream:
         chat.stream_options = StreamOptions(include_usage=True, continuous_usage_stats=True)

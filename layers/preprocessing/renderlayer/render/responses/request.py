@@ -74,6 +74,7 @@ def chat_request(request: ResponsesRequest) -> ChatCompletionRequest:
         truncate_prompt_tokens=None if request.truncation == "disabled" else -1,
         vllm_xargs=request.vllm_xargs,
         continue_from=_continue_from(request),
+        return_prefix=request.return_prefix,
     )
 
 
