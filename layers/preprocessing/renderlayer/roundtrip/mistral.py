@@ -66,4 +66,4 @@ class MistralWriter(Writer):
         assert renderer is not None
         kwargs, options = {"add_generation_prompt": True}, TokenizeOptions(add_special_tokens=False)
         params = ChatParams(messages, tools, kwargs, options, MediaOptions(), None, False, CHAT)
-        return renderer.prompt(params).token_ids
+        return list(renderer.prompt(params).token_ids)
