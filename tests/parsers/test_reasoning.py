@@ -100,6 +100,25 @@ def test_without_thinking_the_markers_are_text(reasoning: str) -> None:
     assert answered(None, reasoning, text, chat_template_kwargs=off) == Answer(None, text, [])
 
 
+@pytest.mark.parametrize(
+    ("enabled", "tail", "ended"),
+    [
+        (True, [], False),
+        (1, [], False),
+        (False, [], True),
+        (None, [], True),
+        (True, ["<|channel>", "<channel|>"], True),
+    ],
+)
+def test_gemma_thinks_first_when_it_is_asked_to(enabled: object, tail: list[str], ended: bool) -> None:
+    parser, words = opened(None, "gemma4")
+    prompt = [words.added[TURN], *(words.added[marker] for marker in tail)]
+
+    assert parser.reasoning_ended(prompt, {"enable_thinking": enabled}) is ended
+    answer = parser.parse(asking(chat_template_kwargs={"enable_thinking": enabled}), pieces("Yes.", words))
+    assert answer == Answer(None, "Yes.", [])
+
+
 def test_hunyuan_is_switched_by_the_effort() -> None:
     text = "<think>Hm. </think>Yes."
     high = {"reasoning_effort": "high", "enable_thinking": True}

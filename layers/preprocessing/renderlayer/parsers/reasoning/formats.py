@@ -103,6 +103,7 @@ REASONING: dict[str, ReasoningFormat | MessageFormat] = {
         lead="thought\n",
         reopens=True,
         ended=True,
+        awaited=("enable_thinking",),
     ),
     "seed_oss": _SEED,
     "step3": ReasoningFormat(),

@@ -107,6 +107,7 @@ class ReasoningFormat:
         swallowed: markers that are dropped from the content.
         prefix: nothing is separated; this is put before the content.
         ended: what render says about a prompt without markers; None where the reference says nothing.
+        awaited: the template's variables that, when true, have the model think before it answers such a prompt.
     """
 
     opens: tuple[str, ...] = ("<think>",)
@@ -126,6 +127,7 @@ class ReasoningFormat:
     turns: tuple[str, ...] = ()
     prefix: str = ""
     ended: bool | None = False
+    awaited: tuple[str, ...] = ()
 
     @cached_property
     def starters(self) -> Markers:
@@ -193,7 +195,8 @@ class ReasoningFormat:
         if not self.switch.on(kwargs):
             return True
         is_open = self.open_in(prompt, vocabulary)
-        return self.ended if is_open is None else not is_open
+        awaited = any(kwargs.get(name) for name in self.awaited)
+        return self.ended and not awaited if is_open is None else not is_open
 
     def open_in(self, prompt_token_ids: Sequence[int], vocabulary: Vocabulary) -> bool | None:
         """Whether the prompt's last turn leaves reasoning open (True) or has closed it (False); None: neither."""
