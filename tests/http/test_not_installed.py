@@ -18,6 +18,19 @@ from tests.multimodal.images import data_url, encoded, picture
 IMAGE = {"type": "image_url", "image_url": {"url": data_url(encoded(picture(64, 64)), "image/png")}}
 
 
+def test_a_module_of_its_own_that_is_missing_is_no_optional_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = open_server(make_model_folder(tmp_path / "small"), Settings(served_model_name=["small"]))
+    client = TestClient(create_app(server.settings, server=server), raise_server_exceptions=False)
+    monkeypatch.setitem(sys.modules, "renderlayer.render.messages.render", None)
+    body = {"model": "small", "max_tokens": 1, "messages": [{"role": "user", "content": "Hello"}]}
+    answer = client.post("/v1/messages/render", json=body)
+    assert answer.status_code == 501
+    message = answer.json()["error"]["message"]
+    assert "renderlayer.render.messages.render is missing" in message and "extra" not in message
+
+
 def test_media_are_refused_by_the_missing_package_s_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = {"model_type": "qwen3_vl", "architectures": ["Qwen3VLForConditionalGeneration"]}
     folder = make_model_folder(tmp_path / "seer", config=config, special_tokens=("<|endoftext|>", *QWEN_TOKENS))

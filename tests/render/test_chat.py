@@ -250,6 +250,20 @@ def test_a_named_tool_keeps_the_references_key_order(server: ServedModel) -> Non
     assert context["tools"][0]["function"]["description"] is None
 
 
+def test_a_named_tool_that_is_declared_twice_is_the_last_one_where_no_tag_is_built(server: ServedModel) -> None:
+    tools = [
+        {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {field: {}}}}}
+        for field in ("first", "last")
+    ]
+    asked = {"tools": tools, "tool_choice": {"type": "function", "function": {"name": "f"}}}
+    plain = with_settings(server, tool_call_parser="pythonic", enable_auto_tool_choice=True)
+    held = render(plain, **asked)["sampling_params"]["structured_outputs"]["json"]
+    assert list(held["properties"]) == ["last"]
+    tagged = with_settings(server, tool_call_parser="hermes", enable_auto_tool_choice=True)
+    with pytest.raises(BadRequest, match="exactly one tool"):
+        render(tagged, **asked)
+
+
 def test_server_defaults_for_template_kwargs_can_be_overridden(server: ServedModel) -> None:
     quiet = with_settings(server, default_chat_template_kwargs={"enable_thinking": False})
     assert text_of(server, render(quiet)).endswith("</think>\n\n")

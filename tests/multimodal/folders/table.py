@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.multimodal.folders import TEXT, VISION, Folder
+from tests.multimodal.folders import TEMPLATE, TEXT, VISION, Folder
 
 _QWEN_TOKENS = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
 _QWEN_IDS = {
@@ -419,6 +419,54 @@ FOLDERS = {
         ("<img>", "</img>", "<image>"),
         code=True,
         modules={"image_processing_made": _NEMOTRON_IMAGES},
+    ),
+    "BagelForConditionalGeneration": Folder(
+        {
+            "architectures": ["BagelForConditionalGeneration"],
+            "model_type": "bagel",
+            "vit_max_num_patch_per_side": 8,
+            "llm_config": TEXT,
+            "vit_config": {**VISION, "image_size": 112, "patch_size": 14},
+        },
+        {
+            "preprocessor_config": {
+                "image_processor_type": "SiglipImageProcessor",
+                "size": {"height": 112, "width": 112},
+                "image_mean": [0.5, 0.5, 0.5],
+                "image_std": [0.5, 0.5, 0.5],
+            }
+        },
+        ("<|image_pad|>",),
+    ),
+    "GLM4VForCausalLM": Folder(
+        {
+            "architectures": ["GLM4VForCausalLM"],
+            "model_type": "chatglm",
+            "boi_token_id": "@<|begin_of_image|>",
+            "eoi_token_id": "@<|end_of_image|>",
+            "pad_token_id": "@<|endoftext|>",
+            "num_layers": 2,
+            "hidden_size": 64,
+            "num_attention_heads": 2,
+            "padded_vocab_size": 1024,
+            "seq_length": 131072,
+            "vision_config": {**VISION, "image_size": 112, "patch_size": 14},
+        },
+        {},
+        ("<|begin_of_image|>", "<|end_of_image|>"),
+        options=({"size": {"height": 100, "width": 60}},),
+    ),
+    "OpenVLAForActionPrediction": Folder(
+        {
+            "architectures": ["OpenVLAForActionPrediction"],
+            "model_type": "openvla",
+            "image_sizes": [112, 112],
+            "image_token_index": 1000,
+            "text_config": {**TEXT, "model_type": "llama"},
+        },
+        {},
+        ("<s>",),
+        tokenizer={"bos_token": "<s>", "chat_template": "{{ bos_token }}" + TEMPLATE},
     ),
     "Blip2ForConditionalGeneration": Folder(
         {

@@ -95,8 +95,13 @@ def answer_to(error: RenderLayerError | UnicodeEncodeError | ModuleNotFoundError
 
 
 def _not_installed(error: ModuleNotFoundError) -> NotImplementedHere:
-    """The answer to a request that needs one of the optional packages."""
+    """The answer to a request that needs one of the optional packages, or a module that a broken build left out."""
     logger.error("the Python package %s is not installed", error.name)
+    if str(error.name).partition(".")[0] == "renderlayer":
+        return NotImplementedHere(
+            f"This server's installation of renderlayer is incomplete: its module {error.name} is missing. "
+            "Install or deploy it again."
+        )
     return NotImplementedHere(
         f"This server lacks the Python package {error.name}. "
         "Media need the extra 'renderlayer[multimodal]', or the deployment's parameter Multimodal."

@@ -68,9 +68,8 @@ def adjustment(
         chosen = chosen or (request.tool_choice is None and "tool_choice" in request.model_fields_set)
     constraint = wish(request, chosen, checked=grammars)
     tools, choice = request.tool_dicts(), request.choice()
-    names = [tool["function"]["name"] for tool in tools or ()]
-    if server.parsers.tool and request.named_tool is not None and names.count(request.named_tool) > 1:
-        raise BadRequest("Forced tool choice must resolve to exactly one tool.")
+    if server.parsers.tool and request.named_tool is not None:
+        _check_named(request.named_tool, tools or (), server.parsers.tool)
     grammar = None
     renderer = server.derived(open_renderer)
     if renderer is not None and grammars:
@@ -93,6 +92,16 @@ def adjustment(
         hold_demanded=server.is_front_door,
         marker_suffix=_marker_suffix(server),
     )
+
+
+def _check_named(name: str, tools: Sequence[dict[str, Any]], parser: str) -> None:
+    """Refuse a named tool that is declared twice where a structural tag is made of it; elsewhere the last counts."""
+    if [tool["function"]["name"] for tool in tools].count(name) < 2:
+        return
+    from renderlayer.constraints.needs import NO_NEEDS, TOOL_NEEDS
+
+    if TOOL_NEEDS.get(parser, NO_NEEDS).tag or parser in ("beam", "hf"):
+        raise BadRequest("Forced tool choice must resolve to exactly one tool.")
 
 
 def _beginning(server: ServedModel, prompt_token_ids: Sequence[int]) -> Beginning | None:

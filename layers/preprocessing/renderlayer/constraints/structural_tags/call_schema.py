@@ -15,12 +15,12 @@ NO_ARGUMENTS: Schema = {"type": "object", "properties": {}}
 
 
 def arguments(tools: Dumps, name: str) -> Schema:
-    """The schema of a named tool's arguments: the answer is these and nothing else.
+    """The schema of a named tool's arguments, of the last one of that name: the answer is these and nothing else.
 
     Raises:
         BadRequest: no tool has that name.
     """
-    found: Schema = in_json(_functions(tools, name)[0].get("parameters") or NO_ARGUMENTS)
+    found: Schema = in_json(_functions(tools, name)[-1].get("parameters") or NO_ARGUMENTS)
     return found
 
 

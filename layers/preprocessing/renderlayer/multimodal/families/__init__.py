@@ -13,6 +13,7 @@ __all__ = ["BY_TYPE", "FAMILIES", "build", "taken"]
 # Architecture → module and class; a module is imported when its model is served.
 FAMILIES = {
     "AriaForConditionalGeneration": ("aria", "Aria"),
+    "BagelForConditionalGeneration": ("fixed_square", "Bagel"),
     "Blip2ForConditionalGeneration": ("prefixed", "Blip2"),
     "Cohere2VisionForConditionalGeneration": ("cohere2_vision", "Cohere2Vision"),
     "Cosmos3ForConditionalGeneration": ("qwen_video", "Qwen3VL"),
@@ -23,6 +24,7 @@ FAMILIES = {
     "DotsOCRForCausalLM": ("dots_ocr", "DotsOCR"),
     "Eagle2_5_VLForConditionalGeneration": ("internvl_kin", "Eagle"),
     "Exaone4_5_ForConditionalGeneration": ("exaone4_5", "Exaone45"),
+    "GLM4VForCausalLM": ("fixed_square", "GLM4V"),
     "Gemma3ForConditionalGeneration": ("gemma3", "Gemma3"),
     "Gemma3nForConditionalGeneration": ("gemma3n", "Gemma3n"),
     "Gemma4ForConditionalGeneration": ("gemma4", "Gemma4"),
@@ -55,6 +57,7 @@ FAMILIES = {
     "Mistral3ForConditionalGeneration": ("mistral3", "Mistral3"),
     "NVLM_D": ("internvl_kin", "NVLM"),
     "OpenCUAForConditionalGeneration": ("opencua", "OpenCUA"),
+    "OpenVLAForActionPrediction": ("fixed_square", "OpenVLA"),
     "Ovis": ("ovis", "Ovis"),
     "Ovis2_5": ("ovis2_5", "Ovis25"),
     "Ovis2_6ForCausalLM": ("ovis2_5", "Ovis25"),
