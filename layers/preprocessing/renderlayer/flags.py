@@ -58,11 +58,23 @@ def add_flags(
         flag = flag_of(row)
         if kind == "flag":
             to.add_argument(flag, dest=row.name, action="store_const", const=not row.default, help=about)
+        elif kind == "urls":
+            to.add_argument(flag, dest=row.name, action=_Joined, metavar="URL", help=f"{about}; may be repeated")
         elif kind == "list":
             to.add_argument(flag, dest=row.name, nargs="+", metavar="VALUE", help=about)
         else:
             shown = "|".join(filter(None, row.metadata["choices"])) or kind.upper()
             to.add_argument(flag, dest=row.name, type=_flag_type(row.name, kind), metavar=shown, help=about)
+
+
+class _Joined(argparse.Action):
+    """Joins the values of a repeated flag by commas."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        before = getattr(namespace, self.dest, None)
+        setattr(namespace, self.dest, values if before is None else f"{before},{values}")
 
 
 def _flag_type(name: str, kind: str) -> Any:

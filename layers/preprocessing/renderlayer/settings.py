@@ -126,7 +126,15 @@ class Settings:
     reference_seconds: float = _row(
         10.0, "longest time in which the engine resolves a request's references", "float", least=0.01
     )
-    engine_url: str = _row("", "generate service that complete and batch call")
+    engine_url: str = _row("", "generate services that complete and batch call, separated by commas", "urls")
+    routing: str = _row(
+        "",
+        "how one of several engines is chosen (default: prefix-affinity in serve, else rendezvous)",
+        choices=("", "prefix-affinity", "least-outstanding", "round-robin", "rendezvous"),
+    )
+    routing_cache_tokens: int = _row(
+        500_000, "tokens that an engine's prefix cache is taken to hold, to choose by", "int", least=1_000
+    )
     engine_api_key: str = _row("", "key that the generate service asks for")
     engine_api_key_secret: str = _row("", "ARN of the secret that holds this key")
     stream_url: str = _row("", "URL of the same front door without a limit of time, which 504s name")
@@ -180,6 +188,11 @@ class Settings:
         least=0,
     )
 
+    @property
+    def engine_urls(self) -> list[str]:
+        """The URLs of the engines, each once."""
+        return list(dict.fromkeys(split(self.engine_url)))
+
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Read every RENDERLAYER_ variable.
@@ -227,10 +240,11 @@ class Settings:
                 raise ConfigurationError(f"{row.name}: {value!r} is none of {', '.join(map(repr, choices))}")
             if least is not None and value is not None and value < least:
                 raise ConfigurationError(f"{row.name} must be at least {least}")
+        row_kinds = {row.name: row.metadata["kind"] for row in fields(self)}
         for name, check in _FORMS.items():
             value = getattr(self, name)
             try:
-                for text in value if isinstance(value, list) else filter(None, [value]):
+                for text in split(value) if row_kinds[name] == "urls" else filter(None, _listed(value)):
                     check(text)
             except ValueError as error:
                 raise ConfigurationError(f"{name}: {error}") from None
@@ -262,9 +276,18 @@ def table() -> Sequence[tuple[str, str, str, str]]:
     ]
 
 
+def split(text: str) -> list[str]:
+    """What stands between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
 def flag_of(row: Field[Any]) -> str:
     """The command-line flag of a row; what is on is switched off with `--no-`."""
     return ("--no-" if row.default is True else "--") + row.name.replace("_", "-")
+
+
+def _listed(value: Any) -> list[str]:
+    return value if isinstance(value, list) else [value]
 
 
 def _is_item_limit(limit: Any) -> bool:
@@ -280,7 +303,7 @@ def _check_network(text: str) -> None:
 
 def _check_url(text: str) -> None:
     parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not parts.hostname or (parts.port is not None and parts.port < 1):
         raise ValueError(f"{text!r} is no URL of the form http://HOST or https://HOST")
 
 
@@ -308,7 +331,7 @@ def parsed(name: str, kind: str, text: str) -> Any:
                 raise ValueError("not a finite number")
             return number
         if kind == "list":
-            return [part.strip() for part in text.split(",") if part.strip()]
+            return split(text)
         if kind == "json":
             value = json.loads(text) if text.strip() else {}
             if not isinstance(value, dict):

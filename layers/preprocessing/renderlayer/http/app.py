@@ -14,7 +14,7 @@ from renderlayer.settings import Settings
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from renderlayer.pipeline import Engine
+    from renderlayer.pipeline.pending import Service
 
 PARTS = ("render", "derender", "complete")
 
@@ -46,14 +46,13 @@ def create_app(
     return app
 
 
-def _add_status_routes(api: FastAPI, server: ServedModel, engine: Callable[[], Engine]) -> None:
+def _add_status_routes(api: FastAPI, server: ServedModel, engine: Callable[[], Service]) -> None:
     from renderlayer.http.status import add_status_routes
 
     add_status_routes(api, server, engine)
 
 
-def _open_engine(settings: Settings) -> Engine:
-    from renderlayer.pipeline import Engine
-    from renderlayer.secrets.secret import engine_key
+def _open_engine(settings: Settings) -> Service:
+    from renderlayer.pipeline.engines import open_engines
 
-    return Engine(settings.engine_url, engine_key(settings))
+    return open_engines(settings)

@@ -14,16 +14,15 @@ from renderlayer.batch.steps.running import LineEndpoint
 from renderlayer.batch.steps.work import Worker
 from renderlayer.http.complete import PATHS
 from renderlayer.http.routes import ROUTES, Route
-from renderlayer.pipeline.engine import Engine
-from renderlayer.pipeline.pending import Begin, generated
-from renderlayer.secrets.secret import engine_key
+from renderlayer.pipeline.engines import open_engines
+from renderlayer.pipeline.pending import Begin, Service, generated
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 
 T = TypeVar("T")
 
 
-def endpoints(server: ServedModel, engine: Engine | None) -> dict[str, LineEndpoint]:
+def endpoints(server: ServedModel, engine: Service | None) -> dict[str, LineEndpoint]:
     """URLs of lines, and what they do."""
     routes = {route.path: LineEndpoint(_routed(route, server), waits=False) for route in ROUTES}
     if engine is None:
@@ -40,7 +39,7 @@ def configured_worker() -> Worker:
         ConfigurationError: the settings or the model cannot work.
     """
     settings = Settings.from_environment()
-    engine = Engine(settings.engine_url, engine_key(settings), refuse_aborted=True) if settings.engine_url else None
+    engine = open_engines(settings, refuse_aborted=True) if settings.engine_url else None
     return worker(settings, endpoints(ServedModel.open(settings), engine))
 
 
@@ -48,7 +47,7 @@ def _routed(route: Route, server: ServedModel) -> Callable[[Any, str], Any]:
     return lambda body, request_id: route.work(body, server, request_id)
 
 
-def _completed(begin: Begin, server: ServedModel, engine: Engine) -> Callable[[Any, str], Any]:
+def _completed(begin: Begin, server: ServedModel, engine: Service) -> Callable[[Any, str], Any]:
     def answer(body: Any, request_id: str) -> Any:
         if body.get("stream"):
             raise LineError("invalid_body", "stream is not supported in a batch.")

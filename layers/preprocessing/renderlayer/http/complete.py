@@ -18,8 +18,7 @@ from renderlayer.http.execution.work import aside_of, count_generated, count_tok
 from renderlayer.http.request import decoded, header, read_body, require_json
 from renderlayer.http.response import Response, json_response
 from renderlayer.http.streams import EventStream
-from renderlayer.pipeline.engine import Engine
-from renderlayer.pipeline.pending import Begin, Pending, chunks, generated
+from renderlayer.pipeline.pending import Begin, Pending, Service, chunks, generated
 from renderlayer.request_context import HEADER, header_value, remarks
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.json_text import dumped
@@ -79,13 +78,13 @@ PATHS: dict[str, FrontDoor] = {
 }
 
 
-def complete_endpoints(server: ServedModel, engine: Engine) -> dict[str, Endpoint]:
+def complete_endpoints(server: ServedModel, engine: Service) -> dict[str, Endpoint]:
     """The front door, by path; answers come from `engine`."""
     waiting = Waiting(server.settings.max_waiting_answers)
     return {path: _endpoint(door, server, engine, waiting) for path, door in PATHS.items()}
 
 
-def _endpoint(door: FrontDoor, server: ServedModel, engine: Engine, waiting: Waiting) -> Endpoint:
+def _endpoint(door: FrontDoor, server: ServedModel, engine: Service, waiting: Waiting) -> Endpoint:
     async def endpoint(scope: Scope, receive: Receive) -> Response:
         require_json(scope)
         waiting.enter()

@@ -8,17 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from renderlayer import __version__
-from renderlayer.errors import NotFound
-from renderlayer.pipeline import Engine
+from renderlayer.errors import NotFound, RenderLayerError
+from renderlayer.pipeline.pending import Service, Several
 from renderlayer.served_model import ServedModel
 
 REFERENCE_VERSION = "0.33.0"
 
 
-def add_status_routes(app: FastAPI, server: ServedModel, engine: Callable[[], Engine]) -> None:
+def add_status_routes(app: FastAPI, server: ServedModel, engine: Callable[[], Service]) -> None:
     """Add health, readiness, version and models.
 
     Args:
@@ -28,11 +28,23 @@ def add_status_routes(app: FastAPI, server: ServedModel, engine: Callable[[], En
     async def health() -> Response:
         return Response(status_code=200)
 
-    async def ready() -> Response:
-        """Answers 503 while calls do not get through to the engine, where there is one."""
-        if server.settings.engine_url:
-            await engine().check()
-        return Response(status_code=200)
+    async def ready(engines: bool = False) -> Response:
+        """Answers 503 while calls do not get through to the engine, where there is one, or to any of several.
+
+        With `?engines=true` it tells how each of several is.
+        """
+        if not server.settings.engine_url:
+            return Response(status_code=200)
+        service, status = engine(), 200
+        try:
+            await service.check()
+        except RenderLayerError as error:
+            if not engines:
+                raise
+            status = error.status
+        if not engines:
+            return Response(status_code=status)
+        return JSONResponse({"engines": service.described() if isinstance(service, Several) else []}, status)
 
     async def load() -> dict[str, int]:
         return {"server_load": 0}

@@ -7,8 +7,7 @@ from typing import Any, NoReturn
 
 from renderlayer.derender import ChatStream, derender_chat
 from renderlayer.errors import RenderLayerError
-from renderlayer.pipeline.engine import Engine
-from renderlayer.pipeline.pending import Json, complete
+from renderlayer.pipeline.pending import Json, Service, complete
 from renderlayer.render.chat import render_chat
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.chat import ChatCompletionRequest
@@ -16,7 +15,7 @@ from renderlayer.wire.common.base import parse
 
 
 async def complete_chat(
-    body: Any, server: ServedModel, engine: Engine, header_id: str | None = None, timeout: float | None = None
+    body: Any, server: ServedModel, engine: Service, header_id: str | None = None, timeout: float | None = None
 ) -> Json | AsyncGenerator[Json]:
     """Answer a chat request.
 

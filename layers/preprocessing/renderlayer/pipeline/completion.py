@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from renderlayer.derender import CompletionStream, derender_completion
 from renderlayer.errors import BadRequest, RenderLayerError
-from renderlayer.pipeline.engine import Engine
-from renderlayer.pipeline.pending import Json, complete
+from renderlayer.pipeline.pending import Json, Service, complete
 from renderlayer.render.completion import render_completion
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.base import parse
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 async def complete_completion(
-    body: Any, server: ServedModel, engine: Engine, header_id: str | None = None, timeout: float | None = None
+    body: Any, server: ServedModel, engine: Service, header_id: str | None = None, timeout: float | None = None
 ) -> Json | AsyncGenerator[Json]:
     """Answer a completion request; arguments, result and errors as for `complete_chat`."""
     return await complete(PendingCompletion(body, server, header_id), engine, timeout)

@@ -20,6 +20,7 @@ IDLE_SECONDS = 3.0
 IDLE_CONNECTIONS = 32
 
 TOO_LATE = httpcore2.TimeoutException
+NOT_CONNECTED = httpcore2.ConnectTimeout
 OUT_OF_REACH = (
     httpcore2.NetworkError,
     httpcore2.ProtocolError,
@@ -76,12 +77,16 @@ class Connections:
     Args:
         url: base URL; a name and password in it become basic authentication.
         transport: default: the network, or the proxy that the environment names for it (`HTTP_PROXY`, `NO_PROXY`, …).
+        address: the address of the URL's host that is connected to, where it has several; default: any.
     """
 
-    def __init__(self, url: str, transport: Transport | None = None) -> None:
+    def __init__(self, url: str, transport: Transport | None = None, address: str = "") -> None:
         parts = urlsplit(url)
         host = (parts.hostname or "").encode("idna").decode()
-        self._origin: dict[str, Any] = {"scheme": parts.scheme, "host": host, "port": parts.port}
+        self._origin: dict[str, Any] = {"scheme": parts.scheme, "host": address or host, "port": parts.port}
+        self._extensions: dict[str, Any] = {"timeout": _TIMEOUTS}
+        if address:
+            self._extensions["sni_hostname"] = host  # whose name the certificate has
         self._prefix = parts.path.rstrip("/")
         named = (f"[{host}]" if ":" in host else host) + (f":{parts.port}" if parts.port else "")
         self._headers = [("Host", named.encode()), ("User-Agent", b"renderlayer"), ("Accept", b"*/*")]
@@ -89,7 +94,7 @@ class Connections:
             pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             self._headers.append(("Authorization", b"Basic " + base64.b64encode(pair.encode())))
         self.transport: Transport = transport or httpcore2.AsyncConnectionPool(
-            proxy=_proxy(parts.scheme, host),
+            proxy=proxy_of(parts.scheme, host),
             max_connections=None,
             max_keepalive_connections=IDLE_CONNECTIONS,
             keepalive_expiry=IDLE_SECONDS,
@@ -116,7 +121,7 @@ class Connections:
             headers = [pair for pair in headers if pair[0] != "Authorization"]
             headers.append(("Authorization", b"Bearer " + key.encode()))
         headers += [(name, value.encode()) for name, value in trace_headers()]
-        extensions: dict[str, Any] = {"timeout": _TIMEOUTS} if trace is None else {"timeout": _TIMEOUTS, "trace": trace}
+        extensions = self._extensions if trace is None else {**self._extensions, "trace": trace}
         request = httpcore2.Request(
             method,
             httpcore2.URL(**self._origin, target=self._prefix + path),
@@ -131,7 +136,7 @@ class Connections:
         await self.transport.aclose()
 
 
-def _proxy(scheme: str, host: str) -> httpcore2.Proxy | None:
+def proxy_of(scheme: str, host: str) -> httpcore2.Proxy | None:
     """The proxy that the environment names for a host."""
     if not any(name.lower().endswith("_proxy") for name in os.environ):
         return None

@@ -14,8 +14,16 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from renderlayer.errors import BadGateway, GatewayTimeout, RenderLayerError, Unavailable
-from renderlayer.pipeline.connections import OUT_OF_REACH, TOO_LATE, Connections, Response, Trace, Transport
-from renderlayer.pipeline.engine_answers import GENERATE, EngineError, NoRoute, check, decoded, events
+from renderlayer.pipeline.connections import (
+    NOT_CONNECTED,
+    OUT_OF_REACH,
+    TOO_LATE,
+    Connections,
+    Response,
+    Trace,
+    Transport,
+)
+from renderlayer.pipeline.engine_answers import GENERATE, EngineError, EngineLost, NoRoute, check, decoded, events
 from renderlayer.pipeline.engine_states import Outcome, begun, observe
 from renderlayer.request_context import is_over, out_of_time, seconds_left
 from renderlayer.secrets.secret import FRESH_SECONDS, Secret
@@ -44,10 +52,12 @@ class Engine:
         transport: how requests travel; default: the network.
         refuse_aborted: treat whole answers that the engine ended with "abort", as it does while it is being stopped,
             as failures.
+        address: the one of the URL's host that this client connects to, where it has several (default: any).
 
     Raises (all calls):
         EngineError: the engine answered with a client error.
-        Unavailable: it is overloaded, starting, or out of reach; try again.
+        Unavailable: it is overloaded or late; try again.
+        EngineLost: it is starting, stopping or out of reach; another engine may take the request.
         BadGateway: it answered something that is not the wire.
     """
 
@@ -57,11 +67,13 @@ class Engine:
         api_key: str | Secret = "",
         transport: Transport | None = None,
         refuse_aborted: bool = False,
+        address: str = "",
     ) -> None:
         self.url = url.rstrip("/")
         self._key = api_key
         self._transport = transport
         self._refuse_aborted = refuse_aborted
+        self._address = address
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, Connections] = WeakKeyDictionary()
         self._under_way: Counter[str] = Counter()
         self._aborts: set[asyncio.Task[None]] = set()
@@ -118,7 +130,7 @@ class Engine:
             Unavailable, BadGateway: calls do not get through to it, or it says that it is not.
         """
         async with _before(_end(SHORT_SECONDS)):
-            response = await self._answered("GET", HEALTH)
+            response = await self._begun("GET", HEALTH)
             await response.read()
         check(response.status, response.header(b"retry-after"), b"")
 
@@ -126,7 +138,7 @@ class Engine:
     async def _sent(self, body: Json, end: float | None) -> AsyncIterator[Response]:
         """A request's answer, once its head is there and says that all is well."""
         async with _before(end):
-            response = await self._begun(compact(body))
+            response = await self._begun("POST", GENERATE, compact(body))
         try:
             if response.status != HTTPStatus.OK:
                 async with _before(end):
@@ -136,8 +148,8 @@ class Engine:
         finally:
             await response.aclose()
 
-    async def _begun(self, body: bytes) -> Response:
-        """Send a generate request, to the head of its answer.
+    async def _begun(self, method: str, path: str, body: bytes | None = None) -> Response:
+        """Send a request, to the head of its answer.
 
         One that is left while its connection is made is cancelled once that is done: httpcore would keep the connection
         for good, neither used nor closed.
@@ -148,7 +160,7 @@ class Engine:
             if event.endswith("send_request_headers.started"):
                 connected.set()
 
-        sending = asyncio.ensure_future(self._answered("POST", GENERATE, body, trace))
+        sending = asyncio.ensure_future(self._answered(method, path, body, trace))
         try:
             return await asyncio.shield(sending)
         except asyncio.CancelledError:
@@ -212,9 +224,14 @@ class Engine:
         if isinstance(fault, NoRoute):
             slip = self.url.endswith("/v1")
             hint = f" {'Give its URL without /v1.' if slip else 'vLLM serves that path with --enable-scale-out.'}"
+        logger.warning("engine %s: %s%s%s", self.name, fault.message, why, hint)
+
+    @property
+    def name(self) -> str:
+        """The URL as logs and metrics show it: with the address, and without a name and a password."""
         parts = urlsplit(self.url)
         shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-        logger.warning("engine %s: %s%s%s", shown, fault.message, why, hint)
+        return f"{shown} ({self._address})" if self._address else shown
 
     def _abort_later(self, request_id: str) -> None:
         self._later(self._abort(request_id))
@@ -237,7 +254,7 @@ class Engine:
         loop = asyncio.get_running_loop()
         connections = self._connections.get(loop)
         if connections is None:
-            connections = self._connections[loop] = Connections(self.url, self._transport)
+            connections = self._connections[loop] = Connections(self.url, self._transport, self._address)
         return connections
 
 
@@ -273,9 +290,11 @@ async def _before(end: float | None) -> AsyncIterator[None]:
     except (TimeoutError, TOO_LATE) as late:
         if is_over():
             raise out_of_time() from late
+        if isinstance(late, NOT_CONNECTED):
+            raise EngineLost("The engine is out of reach.", retry_after=5) from late
         raise Unavailable("The engine did not answer in time.", retry_after=5) from late
     except OUT_OF_REACH as fault:
-        raise Unavailable("The engine is out of reach.", retry_after=5) from fault
+        raise EngineLost("The engine is out of reach.", retry_after=5) from fault
 
 
 async def _parts(response: Response, end: float | None) -> AsyncGenerator[bytes]:

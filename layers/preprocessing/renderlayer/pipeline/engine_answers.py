@@ -17,8 +17,10 @@ Json = dict[str, Any]
 GENERATE = "/inference/v1/generate"
 CLOSING_SECONDS = 0.5
 """How long the end of a stream may take after `[DONE]`, so that its connection can serve the next request."""
-BUSY = frozenset({429, 502, 503, 504})
-"""Statuses after which the same request may succeed; 502 and 504 are those of a load balancer that loses a target."""
+LOST = frozenset({502, 503, 504})
+"""Statuses of an engine that starts or stops, and of a load balancer that loses a target."""
+BUSY = LOST | {429}
+"""Statuses after which the same request may succeed."""
 
 
 class EngineError(RenderLayerError):
@@ -34,6 +36,14 @@ class NoRoute(BadGateway):
     """There is no generate service at the engine's URL."""
 
 
+class EngineLost(Unavailable):
+    """The engine is out of reach or says that it cannot serve: another one may take the request."""
+
+
+class StreamCut(BadGateway):
+    """A stream ended before it was complete."""
+
+
 def check(status: int, retry_after: str, content: bytes) -> None:
     """Go on with status 200.
 
@@ -47,9 +57,8 @@ def check(status: int, retry_after: str, content: bytes) -> None:
     if status == HTTPStatus.OK:
         return
     if status in BUSY:
-        raise Unavailable(
-            "The engine is busy. Try again.", retry_after=int(retry_after) if retry_after.isdigit() else 1
-        )
+        fault = EngineLost if status in LOST else Unavailable
+        raise fault("The engine is busy. Try again.", retry_after=int(retry_after) if retry_after.isdigit() else 1)
     try:
         error = json.loads(content)["error"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -78,7 +87,8 @@ async def events(parts: AsyncGenerator[bytes]) -> AsyncGenerator[Json]:
 
     Raises:
         EngineError: the engine reported a failure in mid-stream.
-        BadGateway: an event is none of the wire, or the stream ends without [DONE].
+        BadGateway: an event is none of the wire.
+        StreamCut: the stream ends without [DONE].
     """
     reader = EventReader()
     async with aclosing(parts):
@@ -92,7 +102,7 @@ async def events(parts: AsyncGenerator[bytes]) -> AsyncGenerator[Json]:
             if reader.done:
                 await _end_of(parts)
                 return
-    raise BadGateway("The engine's stream ended before it was complete.")
+    raise StreamCut("The engine's stream ended before it was complete.")
 
 
 async def _end_of(parts: AsyncIterator[bytes]) -> None:

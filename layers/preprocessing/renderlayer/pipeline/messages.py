@@ -7,8 +7,7 @@ from typing import Any
 
 from renderlayer.derender.events.messages_answer import derender_messages, open_messages_stream
 from renderlayer.pipeline.dialect import PendingDialect
-from renderlayer.pipeline.engine import Engine
-from renderlayer.pipeline.pending import Json, complete
+from renderlayer.pipeline.pending import Json, Service, complete
 from renderlayer.render import constraints
 from renderlayer.render.messages.render import render_messages
 from renderlayer.render.messages.request import chat_request
@@ -20,7 +19,7 @@ FIELD = "messages_request"
 
 
 async def complete_messages(
-    body: Any, server: ServedModel, engine: Engine, header_id: str | None = None, timeout: float | None = None
+    body: Any, server: ServedModel, engine: Service, header_id: str | None = None, timeout: float | None = None
 ) -> Json | AsyncGenerator[Json]:
     """Answer a Messages request.
 

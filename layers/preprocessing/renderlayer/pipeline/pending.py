@@ -10,10 +10,9 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from renderlayer.errors import RenderLayerError
-from renderlayer.pipeline.engine import Engine
 
 if TYPE_CHECKING:
     from renderlayer.wire.answers import GenerateRequest
@@ -30,6 +29,35 @@ WAITING_EVENTS = 64
 
 LONG_STEP = 256
 """Tokens of one event from which it is worth while to read them elsewhere."""
+
+
+class Service(Protocol):
+    """What generates: an engine (`Engine`), or several (`routing.pool.EnginePool`)."""
+
+    async def generate(self, request: Mapping[str, Any], timeout: float | None = None) -> Json:
+        """One whole answer."""
+        ...
+
+    def stream(self, request: Mapping[str, Any], timeout: float | None = None) -> AsyncGenerator[Json]:
+        """The events of a streamed answer."""
+        ...
+
+    async def check(self) -> None:
+        """Raise an error where nothing can be generated."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        ...
+
+
+@runtime_checkable
+class Several(Service, Protocol):
+    """Several engines as one."""
+
+    def described(self) -> list[dict[str, str | int]]:
+        """The engines and their states."""
+        ...
 
 
 class Pending(Protocol):
@@ -72,7 +100,7 @@ class Pending(Protocol):
 Begin = Callable[[Any, Any, str | None], Pending]
 
 
-async def generated(pending: Pending, engine: Engine, timeout: float | None = None) -> list[Json]:
+async def generated(pending: Pending, engine: Service, timeout: float | None = None) -> list[Json]:
     """The engine's answers to the prompts, side by side; the first error ends them all."""
     return await side_by_side(pending.prompts, lambda prompt: engine.generate(prompt, timeout))
 
@@ -98,7 +126,7 @@ async def side_by_side(
 
 async def chunks(
     pending: Pending,
-    engine: Engine,
+    engine: Service,
     timeout: float | None = None,
     run_blocking: Aside | None = None,
     seen: Callable[[Json], None] = lambda event: None,
@@ -135,7 +163,7 @@ async def chunks(
         yield chunk
 
 
-async def complete(pending: Pending, engine: Engine, timeout: float | None = None) -> Json | AsyncGenerator[Json]:
+async def complete(pending: Pending, engine: Service, timeout: float | None = None) -> Json | AsyncGenerator[Json]:
     """The whole answer, or for a stream its chunks."""
     if pending.stream:
         return chunks(pending, engine, timeout)
@@ -152,7 +180,7 @@ def _is_long(event: Json) -> bool:
 
 
 async def _events(
-    prompts: Sequence[GenerateRequest], engine: Engine, timeout: float | None
+    prompts: Sequence[GenerateRequest], engine: Service, timeout: float | None
 ) -> AsyncGenerator[tuple[int, Json]]:
     """The events of all prompts as they come, each with its prompt's number."""
     if len(prompts) == 1:

@@ -7,8 +7,7 @@ from typing import Any
 
 from renderlayer.derender.events.responses import derender_responses, open_responses_stream
 from renderlayer.pipeline.dialect import PendingDialect
-from renderlayer.pipeline.engine import Engine
-from renderlayer.pipeline.pending import Json, complete
+from renderlayer.pipeline.pending import Json, Service, complete
 from renderlayer.render import constraints
 from renderlayer.render.responses.render import render_responses
 from renderlayer.render.responses.request import chat_request
@@ -20,7 +19,7 @@ FIELD = "responses_request"
 
 
 async def complete_responses(
-    body: Any, server: ServedModel, engine: Engine, header_id: str | None = None, timeout: float | None = None
+    body: Any, server: ServedModel, engine: Service, header_id: str | None = None, timeout: float | None = None
 ) -> Json | AsyncGenerator[Json]:
     """Answer a Responses request.
 

@@ -54,5 +54,6 @@ def _parsers(settings: Settings) -> Iterator[str]:
 
 
 def _engine(settings: Settings) -> Iterator[str]:
-    if settings.engine_url.rstrip("/").endswith("/v1"):
-        yield f"engine_url ends with /v1; it is the engine's base URL, such as {settings.engine_url.rstrip('/')[:-3]}"
+    for url in settings.engine_urls:
+        if url.rstrip("/").endswith("/v1"):
+            yield f"engine_url ends with /v1; it is the engine's base URL, such as {url.rstrip('/')[:-3]}"

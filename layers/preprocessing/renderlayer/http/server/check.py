@@ -18,7 +18,11 @@ SECONDS = 5.0
 
 
 def check_engine() -> dict[str, Any]:
-    """Call the configured engine: {"ok": bool, "step": how far it came, "detail": str, "seconds": float}."""
+    """Call the configured engines, up to the first that cannot be reached.
+
+    Returns:
+        {"ok": bool, "step": how far it came, "detail": str, "seconds": float}
+    """
     began = time.perf_counter()
     ok, step, detail = _checked(Settings.from_environment())
     return {"ok": ok, "step": step, "detail": detail, "seconds": round(time.perf_counter() - began, 3)}
@@ -27,7 +31,16 @@ def check_engine() -> dict[str, Any]:
 def _checked(settings: Settings) -> tuple[bool, str, str]:
     if not settings.engine_url:
         return False, "configuration", "EngineUrl is empty."
-    url = urlsplit(settings.engine_url)
+    several = len(settings.engine_urls) > 1
+    for at in settings.engine_urls:
+        ok, step, detail = _reached(at, settings)
+        if not ok:
+            break
+    return ok, step, f"{urlsplit(at).hostname}: {detail}" if several and not ok else detail
+
+
+def _reached(engine_url: str, settings: Settings) -> tuple[bool, str, str]:
+    url = urlsplit(engine_url)
     host, port = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
     try:
         socket.getaddrinfo(host, port)
@@ -41,7 +54,7 @@ def _checked(settings: Settings) -> tuple[bool, str, str]:
     try:
         key = engine_key(settings)
         token = key if isinstance(key, str) else key.texts()[0]
-        health, models = asyncio.run(_statuses(settings.engine_url, token))
+        health, models = asyncio.run(_statuses(engine_url, token))
     except (TOO_LATE, *OUT_OF_REACH, TimeoutError, ssl.SSLError) as error:
         return False, "http", f"{type(error).__name__}; with https, EngineUrl must have the name of the certificate."
     if health != HTTPStatus.OK:

@@ -7,7 +7,8 @@ Where a server has several processes (`http/server/workers.py`), each tells the 
 from __future__ import annotations
 
 import os
-from typing import get_args
+from contextlib import suppress
+from typing import Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
@@ -66,6 +67,10 @@ class Metrics:
         self._running = self._gauge("requests_running", "Requests under way.")
         self._engine = self._counter("engine_calls", "Engine calls, by how they ended.", "outcome")
         self._calls = self._gauge("engine_calls_running", "Engine calls under way.")
+        about = "Whether one of several engines is sent requests (1) or left out (0)."
+        self._up = self._gauge("engine_up", about, "engine", processes="livemin")
+        about = "Prompt tokens of the requests under way, of one of several engines."
+        self._outstanding = self._gauge("engine_outstanding_tokens", about, "engine")
         self._lookups = self._counter("media_cache_lookups", "Media that were named by uuid alone.", "outcome")
         self._cached = self._gauge("media_cache_bytes", "Bytes of media that are kept, for uuids to name.")
         self._gauge("workers", "Processes that answer.").set(1)
@@ -79,6 +84,7 @@ class Metrics:
         self._answer: ASGIApp = self._tell if keys is None else RequireKey(self._tell, keys)
         work.observers.append(lambda stage, seconds: self._stages.labels(stage).observe(seconds))
         engine_states.observers.append(self._engine_call)
+        engine_states.watchers.append(self._engine_is)
         uuid_cache.observers.append(self._looked_up)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,6 +122,15 @@ class Metrics:
             self._calls.dec()
             self._engine.labels(state).inc()
 
+    def _engine_is(self, name: str, is_up: bool | None, outstanding: int) -> None:
+        if is_up is None:
+            for gauge in (self._up, self._outstanding):
+                with suppress(KeyError):
+                    gauge.remove(name)
+            return
+        self._up.labels(name).set(is_up)
+        self._outstanding.labels(name).set(outstanding)
+
     def _looked_up(self, outcome: uuid_cache.Outcome | None, held: int) -> None:
         if outcome is not None:
             self._lookups.labels(outcome).inc()
@@ -124,8 +139,10 @@ class Metrics:
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
         return Counter(NAMESPACE + name, about, labels, registry=self.registry)
 
-    def _gauge(self, name: str, about: str) -> Gauge:
-        return Gauge(NAMESPACE + name, about, registry=self.registry, multiprocess_mode="livesum")
+    def _gauge(
+        self, name: str, about: str, *labels: str, processes: Literal["livesum", "livemin"] = "livesum"
+    ) -> Gauge:
+        return Gauge(NAMESPACE + name, about, labels, registry=self.registry, multiprocess_mode=processes)
 
     def _histogram(self, name: str, about: str, label: str) -> Histogram:
         return Histogram(NAMESPACE + name, about, (label,), buckets=BUCKETS, registry=self.registry)

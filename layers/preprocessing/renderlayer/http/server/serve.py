@@ -32,6 +32,8 @@ GRACE = 10
 """Seconds that requests under way get to finish after a signal to stop."""
 LONG_TEXT = 2048
 """Characters from which fastokens is the faster one; it takes a second and 150 MB to load, which a function has not."""
+ROUTING = "prefix-affinity"
+"""How one of several engines is chosen by a server, which knows what it has sent to which."""
 LARGEST_HEADERS = 4 << 20
 """Bytes of request line and headers, as the reference takes them (wire.md 1.3)."""
 
@@ -83,6 +85,7 @@ def main(arguments: argparse.Namespace) -> None:
     settings = Settings.from_arguments(arguments)
     if settings.fast_tokenizer_after is None:
         settings = replace(settings, fast_tokenizer_after=LONG_TEXT)
+    settings = replace(settings, routing=settings.routing or ROUTING)
     configure_logs(settings)
     address = Address.of(arguments)
     sockets = address.bound()
