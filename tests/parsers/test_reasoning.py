@@ -40,7 +40,7 @@ def prompt_of(reasoning: str, *tail: str) -> list[int]:
         ("identity", [], True),
         ("deepseek_v3", [], True),
         ("hy_v3", ["<think>"], True),
-        ("hy_v4", [], False),
+        ("hy_v4", [], True),
         ("hy_v4", ["<think>"], False),
         ("hy_v4", ["<think>", "</think>"], True),
         ("openai_gptoss", [], True),
@@ -75,6 +75,8 @@ def test_what_render_says_about_a_prompt(reasoning: str, tail: list[str], ended:
         ("deepseek_v4", {"thinking": False, "enable_thinking": False}, False),
         ("minimax_m2", {"enable_thinking": False}, True),
         ("seed_oss", {"enable_thinking": False}, False),
+        ("plamo3", {}, True),
+        ("plamo3", {"enable_thinking": False}, False),
         ("hy_v3", {}, False),
         ("hy_v3", {"enable_thinking": True}, False),
         ("hy_v3", {"reasoning_effort": "low"}, True),
@@ -117,6 +119,14 @@ def test_gemma_thinks_first_when_it_is_asked_to(enabled: object, tail: list[str]
     assert parser.reasoning_ended(prompt, {"enable_thinking": enabled}) is ended
     answer = parser.parse(asking(chat_template_kwargs={"enable_thinking": enabled}), pieces("Yes.", words))
     assert answer == Answer(None, "Yes.", [])
+
+
+def test_an_earlier_turn_of_hunyuans_says_nothing() -> None:
+    parser, words = opened(None, "hy_v4", tokens=["<think:x>", "</think:x>", "<tool_calls:x>", "<｜hy_Assistant:x｜>"])
+    turn, opener, closer = (words.added[text] for text in ("<｜hy_Assistant:x｜>", "<think:x>", "</think:x>"))
+
+    assert parser.reasoning_ended([turn, opener, 97, closer, 98, turn], {}) is False
+    assert parser.reasoning_ended([turn, opener, 97, closer, 98, turn, opener, closer], {}) is True
 
 
 def test_hunyuan_is_switched_by_the_effort() -> None:

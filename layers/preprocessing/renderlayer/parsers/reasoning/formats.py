@@ -49,7 +49,12 @@ _COHERE = ReasoningFormat(
     ended=True,
 )
 _HY = ReasoningFormat(
-    opens=("<think{}>",), closes=("</think{}>",), ends=("<tool_calls{}>",), switch=NO_THINK, token_based=True
+    opens=("<think{}>",),
+    closes=("</think{}>",),
+    ends=("<tool_calls{}>",),
+    switch=NO_THINK,
+    token_based=True,
+    turns=("<｜hy_User{}｜>", "<｜hy_Assistant{}｜>"),
 )
 _MUSE_KINDS = {
     "": "reasoning",
@@ -130,9 +135,8 @@ REASONING: dict[str, ReasoningFormat | MessageFormat] = {
         opens=("<|plamo:begin_think:plamo|>",),
         closes=("<|plamo:end_think:plamo|>",),
         ends=("<|plamo:begin_tool_requests:plamo|>",),
-        starts=False,
+        switch=ENABLE,
         lead="<|plamo:msg|>",
-        ended=True,
     ),
     "k2_horizon": ReasoningFormat(
         opens=("<ifm|think>", "<ifm|think_fast>", "<ifm|think_faster>"),

@@ -37,8 +37,6 @@ _TURNS = (
     "]~b]",
     "[/INST]",
     "<|START_OF_TURN_TOKEN|>",
-    "<|hy_User|>",
-    "<|hy_Assistant|>",
 )
 _PROMPT_WINDOW = 512
 
