@@ -100,8 +100,9 @@ differential: $(INSTALLED) ## compare with an installed reference at random (REF
 openapi: $(INSTALLED) ## write the API's description to docs/openapi.json
 	$(BIN)/python -m renderlayer.http.openapi > docs/openapi.json
 
-bench: build ## one table of ratios to peers measured in turns, into docs/performance.md with its plot (REFERENCE=DIR)
+bench: build ## one table of ratios to peers measured in turns, into docs/performance.md with its plot, and that of routing (REFERENCE=DIR)
 	$(BIN)/python -m tests.bench.report $(if $(REFERENCE),--reference $(REFERENCE))
+	$(BIN)/python -m tests.bench.routing --write
 
 bench-check: build ## the same, compared with the committed ratios: fails where one is 20 % worse
 	$(BIN)/python -m tests.bench.report --check $(if $(REFERENCE),--reference $(REFERENCE))

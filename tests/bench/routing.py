@@ -10,16 +10,19 @@ from __future__ import annotations
 import argparse
 import heapq
 import random
+import re
 import timeit
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from renderlayer.pipeline.routing import policy
 from renderlayer.pipeline.routing.blocks import BLOCK, Blocks, blocks_of, hashed
 from renderlayer.pipeline.routing.policy import POLICIES, Policy, State
 from renderlayer.pipeline.routing.residency import Residency
 
+PAGE = Path(__file__).resolve().parents[2] / "docs/routing.md"
 ENGINES = 8
 CHATS = 1600
 RATE = 4.0
@@ -307,10 +310,10 @@ def cost(tokens: int = 8_000, engines: int = 64) -> float:
     """Seconds of a choice, hashing included: the least of many."""
     chance = random.Random(3)
     prompt = _tokens(chance, tokens)
+    request = {"token_ids": prompt, "model": "qwen3-8b", "features": None}
     residency, states = Residency(1 << 20), [State(f"http://engine-{at}:8000", at) for at in range(engines)]
     for at in range(engines):
-        residency.add(at, hashed(prompt[: at * tokens // engines]))
-    request = {"token_ids": prompt, "model": "qwen3-8b", "features": None}
+        residency.add(at, blocks_of({**request, "token_ids": prompt[: at * tokens // engines]}))
 
     def choose() -> None:
         blocks = blocks_of(request)
@@ -334,15 +337,26 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--chats", type=int, default=CHATS)
     parser.add_argument("--rate", type=float, default=RATE, help="chats that begin each second")
+    parser.add_argument("--write", action="store_true", help="the table into docs/routing.md")
     given = parser.parse_args()
-    chats = trace(given.seed, given.chats, given.rate)
-    print(f"{sum(len(chat.turns) for chat in chats)} requests")
+    told = table(trace(given.seed, given.chats, given.rate))
+    print(f"{told}\n\na choice among 64 engines, 8,000 tokens: {cost() * 1e6:.0f} us")
+    if given.write:
+        page = PAGE.read_text(encoding="utf-8")
+        marked = r"(<!-- routing -->\n).*?(<!-- /routing -->)"
+        PAGE.write_text(re.sub(marked, rf"\g<1>{told}\n\g<2>", page, flags=re.DOTALL), encoding="utf-8")
+
+
+def table(chats: Sequence[Chat]) -> str:
+    """Markdown."""
+    lines = [
+        "| policy | cached | of the best | work | outstanding | first token, 99 in 100 |",
+        "|---|---|---|---|---|---|",
+    ]
     for name, result, best in rows(chats):
-        print(
-            f"{name:28} cached {result.cached:6.1%}  of best {result.cached / best:5.3f}  work {result.work:5.3f}  "
-            f"outstanding {result.outstanding:5.2f}  first token {result.first_token:5.2f} s"
-        )
-    print(f"a choice among 64 engines, 8,000 tokens: {cost() * 1e6:.0f} us")
+        figures = f"{result.cached:.1%} | {result.cached / best:.2f} | {result.work:.2f} | {result.outstanding:.2f}"
+        lines.append(f"| {name} | {figures} | {result.first_token:.2f} s |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ BLOCK = 128
 """Tokens of a block: several of an engine's (16 to 64), so that a choice takes microseconds."""
 EXACT = 1024
 """Leading tokens that are all hashed: system prompts differ in a date or a name."""
-STEP = 4
-"""Behind them every fourth is hashed. What differs in the others alone is taken for equal, which costs a cache miss."""
+STEP = 8
+"""Behind them every eighth is hashed. What differs in the others alone is taken for equal, which costs a cache miss."""
 
 Blocks = list[int]
 

@@ -107,5 +107,3 @@ POLICIES: dict[str, Policy] = {
 }
 STATELESS = frozenset({"rendezvous", "round-robin", "least-outstanding"})
 """Policies that ask nothing of what engines hold."""
-
-__all__ = ["BLOCK", "POLICIES", "STATELESS", "Policy", "State"]

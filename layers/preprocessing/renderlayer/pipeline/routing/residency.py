@@ -24,17 +24,16 @@ class Residency:
     def matched(self, blocks: Blocks) -> dict[int, int]:
         """How many leading blocks of a prompt each engine holds; without those that hold none."""
         found: dict[int, int] = {}
-        holding = -1
+        holders = self._engines
+        holding = holders.get(blocks[0], 0) if blocks else 0
         for at, block in enumerate(blocks):
-            still = self._engines.get(block, 0) & holding
+            still = holders.get(block, 0) & holding
             if still != holding:
-                if holding != -1:
-                    _note(found, holding & ~still, at)
+                _note(found, holding ^ still, at)
                 holding = still
                 if not still:
                     return found
-        if holding != -1:
-            _note(found, holding, len(blocks))
+        _note(found, holding, len(blocks))
         return found
 
     def add(self, engine: int, blocks: Blocks) -> None:
@@ -72,9 +71,8 @@ class Residency:
 
 
 def _note(found: dict[int, int], engines: int, count: int) -> None:
-    if not count:
-        return
+    """So many blocks are what some engines hold, given as bits."""
     while engines:
-        lowest = engines & -engines
-        found[lowest.bit_length() - 1] = count
-        engines ^= lowest
+        number = engines.bit_length() - 1
+        found[number] = count
+        engines ^= 1 << number
