@@ -262,6 +262,10 @@ def test_what_is_no_call_is_content(tool: str, text: str) -> None:
         ("qwen3_coder", "<tool_call><function=search><parameter=n>\nx", "{}"),
         ("qwen3_coder", "<tool_call><function=search><parameter=n>\n1</parameter><parameter=q", '{"n": 1}'),
         ("gemma4", '<|tool_call>call:search{q:<|"|>Pa', '{"q": "Pa"}'),
+        *(
+            ("deepseek_v32", f'<｜DSML｜invoke name="search"><｜DSML｜parameter name="q" string="false">{begun}', read)
+            for begun, read in {"-": "{}", "1.": "{}", "tru": "{}", '"Pa': '{"q": "Pa"}', "12": '{"q": 12}'}.items()
+        ),
         ("gemma4", '<|tool_call>call:search{n:1,q:<|"|>', '{"n": 1, "q": ""}'),
         ("functiongemma", "<start_function_call>call:search{q:<escape>", '{"q": ""}'),
         ("pythonic", "[search(q='Pa", '{"q": "Pa"}'),

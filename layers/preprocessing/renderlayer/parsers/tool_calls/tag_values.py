@@ -16,6 +16,10 @@ from renderlayer.parsers.values.json_scan import after_space
 from renderlayer.parsers.values.schema import ANY_JSON, WRAPPERS, may_nest, to_json
 
 _LONGEST_TAG = 256
+_BEGUN = re.compile(
+    r"""-|-?\d+\.|-?\d+(?:\.\d+)?[eE][-+]?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|"(?:[^"\\]|\\[^u]|\\u[0-9a-fA-F]{4})*+"""
+)
+"""A number, constant or string of JSON that goes on."""
 _NO_TAG = re.compile("[\n<]")
 
 
@@ -189,6 +193,10 @@ class ValueMachine(ToolMachine):
             self.given.read(text, 0, len(text), True, written)
             self.writer.member("".join(written) + self.given.closing())
             return
+        if ANY_JSON in letters and _BEGUN.fullmatch(text):
+            text += '"' if text.startswith('"') else ""
+            if not text.endswith('"'):
+                return
         json_text = to_json(text, letters)
         if text and (not json_text.startswith('"') or "s" in letters or ANY_JSON in letters):
             self.writer.member(json_text)
