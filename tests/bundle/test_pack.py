@@ -19,12 +19,32 @@ from renderlayer.render.continuing.packed import add_continues
 from renderlayer.roundtrip import add_round_trip
 from renderlayer.settings import Settings
 from tests.bundle.conftest import MakeFolder
+from tests.models import make_model_folder
 
 
 def tried(bundle: Path) -> None:
     """What the command tries."""
     add_round_trip(bundle)
     add_continues(bundle)
+
+
+def test_a_tokenizer_is_made_of_vocabulary_and_merges(tmp_path: Path) -> None:
+    """As the reference's transformers makes it."""
+    transformers = pytest.importorskip("transformers")
+    folder = make_model_folder(tmp_path / "model")
+    parts = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.json").write_text(json.dumps(parts["vocab"]), encoding="utf-8")
+    merges = "\n".join(" ".join(merge) for merge in parts["merges"])
+    (folder / "merges.txt").write_text(f"#version: 0.2\n{merges}\n", encoding="utf-8")
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**config, "tokenizer_class": "GPT2Tokenizer"}), encoding="utf-8")
+    pack(folder, tmp_path / "bundle")
+    expected = transformers.AutoTokenizer.from_pretrained(str(folder))
+    text = "Hello world, thank you.<|im_end|>\n你好"
+    encoded = open_model(Settings(model=str(tmp_path / "bundle"))).tokenizer.encode(text)
+    assert list(encoded) == expected.encode(text, add_special_tokens=False)
 
 
 def test_two_packs_are_byte_identical(make_folder: MakeFolder, tmp_path: Path) -> None:

@@ -39,18 +39,8 @@ class Reference(NamedTuple):
     options: dict[str, Any]
 
 
-def build_reference(source: ModelSource, out: Path) -> Any:
-    """Write the bundle's tokenizer.json and return its `tokenizers.Tokenizer`.
-
-    Raises:
-        ConfigurationError: the model has no tokenizer file.
-    """
-    original = source.folder / "tokenizer.json"
-    if not original.is_file():
-        raise ConfigurationError(
-            f"{source.name} has no tokenizer.json. Only tokenizers in that form can be packed: convert it first, "
-            "for example with transformers' AutoTokenizer.from_pretrained(…).save_pretrained(…)."
-        )
+def build_reference(source: ModelSource, original: Path, out: Path) -> Any:
+    """Write the bundle's tokenizer.json and return its `tokenizers.Tokenizer`; `original` is the model's."""
     reference = load_reference(original)
     before = {token_id: repr(token) for token_id, token in reference.get_added_tokens_decoder().items()}
     merge_tokens(reference, source)
