@@ -15,6 +15,7 @@ from renderlayer.bundle.engines.mini import without_generation_tags
 from renderlayer.render.continuing.refusal import NotExtended
 from renderlayer.render.continuing.turn_end import CALL, CONTENT, turn_end
 from renderlayer.render.continuing.writing import Writer
+from renderlayer.render.renderers import open_renderer
 from renderlayer.render.spans.parts import Part, common_start
 
 Json = dict[str, Any]
@@ -37,7 +38,7 @@ def sampled_in(text: str, parts: Sequence[Part], messages: Sequence[Json], write
 
     Those between `{% generation %}` and `{% endgeneration %}`, where the template of the model has such tags.
     """
-    template = writer.template
+    template = None if writer.server.derived(open_renderer) else writer.template
     # no template of a request runs unconfined
     if (
         isinstance(template, ChatTemplate)

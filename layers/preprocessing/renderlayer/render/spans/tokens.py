@@ -6,9 +6,37 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
+from renderlayer.bundle.vocabulary import Vocabulary
+from renderlayer.errors import BadRequest
 from renderlayer.render.spans.parts import Part
 
 Offsets = Sequence[tuple[int, int]]
+
+
+def offsets_of(token_ids: Sequence[int], text: str, vocabulary: Vocabulary) -> list[tuple[int, int]]:
+    """Start and end of each token in the text that the ids decode to; a token with a part of a character is of it all.
+
+    Raises:
+        BadRequest: the tokens' own bytes do not make up the text.
+    """
+    pieces = list(map(vocabulary.token_bytes, token_ids))
+    if b"".join(pieces) != text.encode():
+        raise BadRequest("return_token_spans: the tokens do not spell the prompt.", "return_token_spans")
+    out: list[tuple[int, int]] = []
+    characters = 0  # that have begun
+    inside = False  # the last of them has bytes left
+    left = 0
+    for piece in pieces:
+        start = characters - 1 if inside else characters
+        for byte in piece:
+            if left:
+                left -= 1
+            else:
+                characters += 1
+                left = 0 if byte < 0x80 else 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
+        inside = left > 0
+        out.append((start, characters))
+    return out
 
 
 def on_tokens(parts: Sequence[Part], offsets: Offsets) -> list[Part]:
