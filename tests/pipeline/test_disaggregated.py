@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from renderlayer.errors import BadGateway, BadRequest
+from renderlayer.pipeline import engine_states
 from renderlayer.pipeline.disaggregated import (
     Roles,
     decode_request,
@@ -18,12 +22,15 @@ from renderlayer.pipeline.disaggregated import (
     prefill_request,
 )
 from renderlayer.pipeline.engine import EngineError
+from renderlayer.pipeline.engines import open_engines
 from renderlayer.references.address import Address
 from renderlayer.served_model import ServedModel
+from renderlayer.settings import Settings
 from tests.multimodal.images import encoded, picture
 from tests.pipeline.loop import read, wait
 from tests.references.conftest import faulty, faulty_store, place, s3, s3_url, store, vision, vision_folder
 from tests.references.embedded import connector, engine, one_thread, url_of
+from tests.references.servers import served
 from tests.references.test_engine import FIRST, SECOND, render
 
 README = Path(__file__).parents[2] / "infra/README.md"
@@ -54,6 +61,63 @@ def test_the_same_answer_as_one_engine(server: ServedModel, roles: Roles) -> Non
         assert not isinstance(events, dict)
         tokens = [token for event in read(events) for choice in event["choices"] for token in choice["token_ids"]]
         assert tokens == whole[0]["token_ids"]
+
+
+class Watched:
+    """Between the front door and an engine: what was sent to it."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.sent: list[dict[str, Any]] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        if scope["path"] == "/inference/v1/generate":
+            self.sent.append(json.loads(body))
+        headers = {"content-type": "application/json"}
+        async with httpx2.AsyncClient(timeout=300) as client:
+            answer = await client.request(scope["method"], self._url + scope["path"], content=body, headers=headers)
+        kind = answer.headers.get("content-type", "").encode()
+        await send({"type": "http.response.start", "status": answer.status_code, "headers": [(b"content-type", kind)]})
+        await send({"type": "http.response.body", "body": answer.content})
+
+
+def test_the_front_door_with_roles_from_settings(server: ServedModel, roles: Roles) -> None:
+    """The same tokens as one engine; the prefill engine that is gone is replaced; its body carries no pixels."""
+    assert roles.encode is not None
+    rendered = render(server, "reference", FIRST, SECOND)
+    whole = wait(roles.encode.generate(rendered))["choices"]
+    stages: list[str] = []
+    engine_states.timers.append(lambda stage, seconds: stages.append(stage))
+    prefill, decode = Watched(url_of(roles.decode)), Watched(url_of(roles.decode))  # type: ignore[arg-type]
+    with served(prefill) as prefill_url, served(decode) as decode_url, socket.socket() as gone:
+        gone.bind(("127.0.0.1", 0))  # and nobody listens
+        service = open_engines(
+            Settings(
+                engine_url=decode_url,
+                prefill_url=f"http://127.0.0.1:{gone.getsockname()[1]},{prefill_url}",
+                encode_url=url_of(roles.encode),  # type: ignore[arg-type]
+                routing="round-robin",
+            )
+        )
+        try:
+            assert wait(service.generate(rendered))["choices"] == whole
+            told = read(service.stream(rendered))
+        finally:
+            wait(service.aclose())
+            engine_states.timers.pop()
+    tokens = [token for event in told for choice in event["choices"] for token in choice["token_ids"]]
+    assert tokens == whole[0]["token_ids"]
+    assert stages == ["encode", "prefill", "decode"] * 2
+    assert len(prefill.sent) == len(decode.sent) == 2
+    for body in [*prefill.sent, *decode.sent]:
+        assert body["features"]["kwargs_data"] is None
+        assert set(body["ec_transfer_params"]) == set(rendered["features"]["mm_hashes"]["image"])
+    assert [body["sampling_params"]["max_tokens"] for body in prefill.sent] == [1, 1]
+    assert prefill.sent[0]["kv_transfer_params"] == {"do_remote_decode": True, "do_remote_prefill": False}
 
 
 def test_text_needs_no_encoding(server: ServedModel, roles: Roles) -> None:

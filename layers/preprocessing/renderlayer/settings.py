@@ -127,6 +127,8 @@ class Settings:
         10.0, "longest time in which the engine resolves a request's references", "float", least=0.01
     )
     engine_url: str = _row("", "generate services that complete and batch call, separated by commas", "urls")
+    encode_url: str = _row("", "services that encode media for the others, if these do not do so themselves", "urls")
+    prefill_url: str = _row("", "services that compute prompts for the others, likewise", "urls")
     routing: str = _row(
         "",
         "how one of several engines is chosen (default: prefix-affinity in serve, else rendezvous)",
@@ -314,7 +316,7 @@ def _check_path(text: str) -> None:
 
 _FORMS: dict[str, Callable[[str], object]] = {
     "allowed_media_networks": _check_network,
-    "engine_url": _check_url,
+    **dict.fromkeys(("engine_url", "encode_url", "prefill_url"), _check_url),
     "root_path": _check_path,
     "system_start_date": date.fromisoformat,
 }

@@ -3,17 +3,20 @@
 Encode gets one request an image, with its payload (inline or by reference), and answers where the embedding is
 (`ec_transfer_params`); prefill gets the whole prompt with the metadata and those coordinates, and answers where the
 key-value cache is (`kv_transfer_params`); decode gets both and generates. Pixels travel to the encode engine alone.
+Each role is one engine or several; of several, one that is lost is replaced by another for what it has not begun.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 from renderlayer.errors import BadGateway, BadRequest
-from renderlayer.pipeline.engine import Engine
-from renderlayer.pipeline.pending import side_by_side
+from renderlayer.pipeline.engine_states import Stage, staged
+from renderlayer.pipeline.pending import Service, Several, side_by_side
 
 Json = dict[str, Any]
 
@@ -23,11 +26,47 @@ ENCODES = 8
 
 @dataclass(frozen=True)
 class Roles:
-    """Who does what; one engine may play several roles."""
+    """Who does what; one engine may play several roles. None: the next one does it, too."""
 
-    encode: Engine
-    prefill: Engine
-    decode: Engine
+    encode: Service | None
+    prefill: Service | None
+    decode: Service
+
+
+class Coordinator:
+    """Engines of several roles, called as one (`Service`)."""
+
+    def __init__(self, roles: Roles) -> None:
+        self._roles = roles
+        self._services = [one for one in (roles.encode, roles.prefill, roles.decode) if one is not None]
+
+    async def generate(self, request: Mapping[str, Any], timeout: float | None = None) -> Json:
+        """One whole answer."""
+        answer = await disaggregated({**request, "stream": False, "stream_options": None}, self._roles, timeout)
+        assert isinstance(answer, dict)
+        return answer
+
+    async def stream(self, request: Mapping[str, Any], timeout: float | None = None) -> AsyncGenerator[Json]:
+        """The events of a streamed answer."""
+        events = await disaggregated({**request, "stream": True}, self._roles, timeout)
+        assert not isinstance(events, dict)
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+    async def check(self) -> None:
+        """Raise an error where a role has no engine that is well."""
+        for service in self._services:
+            await service.check()
+
+    def described(self) -> list[dict[str, str | int]]:
+        """The engines of roles that have several, and their states."""
+        return [told for one in self._services if isinstance(one, Several) for told in one.described()]
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for service in self._services:
+            await service.aclose()
 
 
 async def disaggregated(rendered: Json, roles: Roles, timeout: float | None = None) -> Json | AsyncGenerator[Json]:
@@ -45,12 +84,35 @@ async def disaggregated(rendered: Json, roles: Roles, timeout: float | None = No
         EngineError, Unavailable: what an engine answered, such as 424 for a payload that is gone.
         BadGateway: an engine is not set up for its role.
     """
-    coordinates = await _encoded(encode_requests(rendered), roles.encode, timeout)
-    answer = await roles.prefill.generate(prefill_request(rendered, coordinates), timeout)
-    request = decode_request(rendered, coordinates, answer.get("kv_transfer_params"))
+    coordinates, cache = {}, None
+    if roles.encode is not None and (requests := encode_requests(rendered)):
+        with _timed("encode"):
+            coordinates = await _encoded(requests, roles.encode, timeout)
+    if roles.prefill is not None:
+        with _timed("prefill"):
+            answer = await roles.prefill.generate(prefill_request(rendered, coordinates), timeout)
+        cache = answer.get("kv_transfer_params")
+    request = decode_request(rendered, coordinates, cache)
     if rendered.get("stream"):
-        return roles.decode.stream(request, timeout)
-    return await roles.decode.generate(request, timeout)
+        return _decoded(request, roles.decode, timeout)
+    with _timed("decode"):
+        return await roles.decode.generate(request, timeout)
+
+
+async def _decoded(request: Json, engine: Service, timeout: float | None) -> AsyncGenerator[Json]:
+    with _timed("decode"):
+        async with aclosing(engine.stream(request, timeout)) as events:
+            async for event in events:
+                yield event
+
+
+@contextmanager
+def _timed(stage: Stage) -> Iterator[None]:
+    began = perf_counter()
+    try:
+        yield
+    finally:
+        staged(stage, perf_counter() - began)
 
 
 def encode_requests(rendered: Json) -> list[Json]:
@@ -109,7 +171,7 @@ def decode_request(rendered: Json, coordinates: Json, cache: Json | None) -> Jso
     }
 
 
-async def _encoded(requests: list[Json], engine: Engine, timeout: float | None) -> Json:
+async def _encoded(requests: list[Json], engine: Service, timeout: float | None) -> Json:
     """Where the embeddings are, by hash."""
     answers = await side_by_side(requests, lambda request: engine.generate(request, timeout), ENCODES)
     coordinates: Json = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from renderlayer.pipeline.engine import Engine
 from renderlayer.secrets.secret import engine_key
+from renderlayer.settings import split
 
 if TYPE_CHECKING:
     from renderlayer.pipeline.pending import Service
@@ -24,7 +25,20 @@ def open_engines(settings: Settings, refuse_aborted: bool = False) -> Service:
         settings: with one engine_url at least.
         refuse_aborted: as for `Engine`.
     """
-    key, urls = engine_key(settings), settings.engine_urls
+    decode = _opened(settings.engine_urls, settings, refuse_aborted)
+    if not settings.encode_url and not settings.prefill_url:
+        return decode
+    from renderlayer.pipeline.disaggregated import Coordinator, Roles
+
+    encode, prefill = (
+        _opened(split(urls), settings) if urls else None for urls in (settings.encode_url, settings.prefill_url)
+    )
+    return Coordinator(Roles(encode, prefill, decode))
+
+
+def _opened(urls: list[str], settings: Settings, refuse_aborted: bool = False) -> Service:
+    """The engines of one role."""
+    key = engine_key(settings)
     if len(urls) == 1 and not settings.routing:
         return Engine(urls[0], key, refuse_aborted=refuse_aborted)
     from renderlayer.pipeline.routing.addresses import is_name

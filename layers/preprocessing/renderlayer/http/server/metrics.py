@@ -60,7 +60,8 @@ class Metrics:
             ProcessCollector(registry=self.registry)
         self._requests = self._counter("requests", "Requests answered.", "method", "path", "status")
         self._seconds = self._histogram("request_seconds", "From request to last byte.", "path")
-        self._stages = self._histogram("stage_seconds", "Render, generate and derender.", "stage")
+        about = "Render, generate and derender; encode, prefill and decode within generate."
+        self._stages = self._histogram("stage_seconds", about, "stage")
         self._tokens = self._counter(
             "tokens", "Tokens of prompts (cached: found in the engine's cache) and answers.", "kind"
         )
@@ -83,6 +84,7 @@ class Metrics:
                 counter.labels(label)
         self._answer: ASGIApp = self._tell if keys is None else RequireKey(self._tell, keys)
         work.observers.append(lambda stage, seconds: self._stages.labels(stage).observe(seconds))
+        engine_states.timers.append(lambda stage, seconds: self._stages.labels(stage).observe(seconds))
         engine_states.observers.append(self._engine_call)
         engine_states.watchers.append(self._engine_is)
         uuid_cache.observers.append(self._looked_up)
