@@ -247,3 +247,16 @@ def test_tokens_of_messages_are_counted_and_errors_have_anthropics_form(http: Te
     )
     assert (empty.status_code, empty.json()["error"]["type"]) == (400, "invalid_request_error")
     assert "param" in http.post("/v1/messages/render", json={}).json()["error"]
+
+
+@pytest.mark.parametrize(("query", "tells"), [("", False), ("?engines=true", True), ("?engines=maybe", False)])
+def test_readiness_of_several_engines(server: ServedModel, query: str, tells: bool) -> None:
+    """Nobody listens at either."""
+    urls = "http://127.0.0.1:9,http://127.0.0.1:10"
+    settings = replace(server.settings, engine_url=urls)
+    app = create_app(settings, server=replace(server, settings=settings))
+    answer = TestClient(app).get(f"/readyz{query}")
+    assert answer.status_code == 503
+    told = answer.json().get("engines")
+    assert (told is not None) == tells
+    assert not tells or [one["engine"] for one in told] == urls.split(",")

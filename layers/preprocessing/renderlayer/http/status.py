@@ -28,21 +28,21 @@ def add_status_routes(app: FastAPI, server: ServedModel, engine: Callable[[], Se
     async def health() -> Response:
         return Response(status_code=200)
 
-    async def ready(engines: bool = False) -> Response:
+    async def ready(engines: str = "") -> Response:
         """Answers 503 while calls do not get through to the engine, where there is one, or to any of several.
 
         With `?engines=true` it tells how each of several is.
         """
         if not server.settings.engine_url:
             return Response(status_code=200)
-        service, status = engine(), 200
+        service, status, tells = engine(), 200, engines.lower() in ("1", "true")
         try:
             await service.check()
         except RenderLayerError as error:
-            if not engines:
+            if not tells:
                 raise
             status = error.status
-        if not engines:
+        if not tells:
             return Response(status_code=status)
         return JSONResponse({"engines": service.described() if isinstance(service, Several) else []}, status)
 
