@@ -43,6 +43,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(60)
+        process.stdout.close()
 
 
 @pytest.fixture(scope="session")

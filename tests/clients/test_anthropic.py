@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,8 +23,9 @@ TOOL = {
 
 
 @pytest.fixture(scope="module")
-def client(url: str) -> Any:
-    return anthropic.Anthropic(base_url=url, api_key=KEY)
+def client(url: str) -> Iterator[Any]:
+    with anthropic.Anthropic(base_url=url, api_key=KEY) as opened:
+        yield opened
 
 
 def test_messages(client: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,8 +23,9 @@ BATCH_PATIENCE = 300
 
 
 @pytest.fixture(scope="module")
-def client(base_url: str) -> Any:
-    return openai.OpenAI(base_url=base_url, api_key=KEY)
+def client(base_url: str) -> Iterator[Any]:
+    with openai.OpenAI(base_url=base_url, api_key=KEY) as opened:
+        yield opened
 
 
 def test_models(client: Any) -> None:
