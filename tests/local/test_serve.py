@@ -48,6 +48,8 @@ class Running:
             if ready:
                 break
         else:
+            self.process.wait(120)
+            self.process.stdout.close()
             pytest.fail("".join(self.output))
         self.url = ready.group(1)
         self._reader = threading.Thread(target=self.output.extend, args=(self.process.stdout,))

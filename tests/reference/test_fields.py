@@ -55,6 +55,7 @@ LISTED = {
     ("*", "continue_from"): "ours alone: docs/continue.md",
     ("*", "return_token_spans"): "ours alone: docs/continue.md",
     ("*", "return_prefix"): "ours alone: docs/continue.md",
+    ("*", "prefix"): "ours alone: docs/continue.md",
     ("CompletionRequest", "media_io_kwargs"): "no field in the reference, which refuses it all the same",
     ("CompletionRequest", "mm_processor_kwargs"): "no field in the reference, which refuses it all the same",
     ("ResponsesRequest", "prompt"): "refused whatever it holds",

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-from msgpack import Packer
+from typing import TYPE_CHECKING, Any
 
 from renderlayer.multimodal.tensor import Deferred, Field, Fields, Tensor
+
+if TYPE_CHECKING:
+    from msgpack import Packer
 
 _RAW = 3  # extension type of tensor bytes
 _FIXED_EXTENSIONS = {1: b"\xd4", 2: b"\xd5", 4: b"\xd6", 8: b"\xd7", 16: b"\xd8"}
@@ -38,6 +39,8 @@ def pack_item(fields: Fields) -> bytearray:
 
 
 def _item(fields: Fields) -> Iterator[BodyPiece]:
+    from msgpack import Packer  # with the first medium: a server of text does without
+
     packer = Packer(buf_size=_BUFFER)
     yield packer.pack_map_header(len(fields))
     for name, field in fields.items():
