@@ -12,12 +12,12 @@ from starlette.responses import Response
 from starlette.testclient import TestClient
 
 from renderlayer.http.app import create_app
-from renderlayer.http.execution import work
 from renderlayer.http.execution.work import COUNTS, count_tokens
 from renderlayer.http.server.metrics import Metrics
 from renderlayer.multimodal import uuid_cache
 from renderlayer.multimodal.items import EncodedMedia
 from renderlayer.pipeline import engine_states
+from renderlayer.request_context import stage_observers
 from renderlayer.served_model import ServedModel
 
 CHAT = "/v1/chat/completions/render"
@@ -27,8 +27,9 @@ HELLO = {"messages": [{"role": "user", "content": "Hello"}]}
 @pytest.fixture(autouse=True)
 def unobserved() -> Iterator[None]:
     yield
-    work.observers.clear()
+    stage_observers.clear()
     engine_states.observers.clear()
+    engine_states.watchers.clear()
     uuid_cache.observers.clear()
 
 

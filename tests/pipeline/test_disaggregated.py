@@ -13,7 +13,6 @@ import httpx2
 import pytest
 
 from renderlayer.errors import BadGateway, BadRequest
-from renderlayer.pipeline import engine_states
 from renderlayer.pipeline.disaggregated import (
     Roles,
     decode_request,
@@ -24,6 +23,7 @@ from renderlayer.pipeline.disaggregated import (
 from renderlayer.pipeline.engine import EngineError
 from renderlayer.pipeline.engines import open_engines
 from renderlayer.references.address import Address
+from renderlayer.request_context import stage_observers
 from renderlayer.served_model import ServedModel
 from renderlayer.settings import Settings
 from tests.multimodal.images import encoded, picture
@@ -91,7 +91,7 @@ def test_the_front_door_with_roles_from_settings(server: ServedModel, roles: Rol
     rendered = render(server, "reference", FIRST, SECOND)
     whole = wait(roles.encode.generate(rendered))["choices"]
     stages: list[str] = []
-    engine_states.timers.append(lambda stage, seconds: stages.append(stage))
+    stage_observers.append(lambda stage, seconds: stages.append(stage))
     prefill, decode = Watched(url_of(roles.decode)), Watched(url_of(roles.decode))  # type: ignore[arg-type]
     with served(prefill) as prefill_url, served(decode) as decode_url, socket.socket() as gone:
         gone.bind(("127.0.0.1", 0))  # and nobody listens
@@ -108,7 +108,7 @@ def test_the_front_door_with_roles_from_settings(server: ServedModel, roles: Rol
             told = read(service.stream(rendered))
         finally:
             wait(service.aclose())
-            engine_states.timers.pop()
+            stage_observers.pop()
     tokens = [token for event in told for choice in event["choices"] for token in choice["token_ids"]]
     assert tokens == whole[0]["token_ids"]
     assert stages == ["encode", "prefill", "decode"] * 2

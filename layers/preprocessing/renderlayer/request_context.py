@@ -1,15 +1,16 @@
 """What holds for one request in whatever code it runs: its end, its remarks, its trace, what waits for its
-answer.
+answer, and how long its stages take.
 
-Each is a context variable, so that what lies between need not hand it on.
+Each but the last is a context variable, so that what lies between need not hand it on.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from typing import Literal
 
 from renderlayer.errors import GatewayTimeout
 
@@ -18,6 +19,10 @@ SLACK = 0.05
 HEADER = "x-renderlayer-warning"
 SHOWN = 1000
 """Characters of the header at most."""
+
+Stage = Literal["render", "generate", "derender", "encode", "prefill", "decode"]
+stage_observers: list[Callable[[Stage, float], None]] = []
+"""What is told of each stage that ends, and its seconds; empty where nobody measures."""
 
 _end: ContextVar[float | None] = ContextVar("end", default=None)
 _advice: ContextVar[str] = ContextVar("advice", default="")
@@ -140,3 +145,19 @@ def payloads_as_bytes() -> Iterator[None]:
 def payloads_are_bytes() -> bool:
     """Whether payloads in base64 are wanted as bytes; else they are strings."""
     return _payload_bytes.get()
+
+
+def observe_stage(stage: Stage, seconds: float) -> None:
+    """A stage has ended."""
+    for observer in stage_observers:
+        observer(stage, seconds)
+
+
+@contextmanager
+def timed(stage: Stage) -> Iterator[None]:
+    """What is inside is a stage."""
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        observe_stage(stage, time.perf_counter() - began)

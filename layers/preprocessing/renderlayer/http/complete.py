@@ -14,12 +14,12 @@ from renderlayer.http.application import Endpoint
 from renderlayer.http.execution.disconnect import Disconnected, NoAnswer, while_connected
 from renderlayer.http.execution.garbage import uncollected
 from renderlayer.http.execution.waiting import Waiting
-from renderlayer.http.execution.work import aside_of, count_generated, count_tokens, observe, timed
+from renderlayer.http.execution.work import aside_of, count_generated, count_tokens
 from renderlayer.http.request import decoded, header, read_body, require_json
 from renderlayer.http.response import Response, json_response
 from renderlayer.http.streams import EventStream
 from renderlayer.pipeline.pending import Begin, Pending, Service, chunks, generated
-from renderlayer.request_context import HEADER, header_value, remarks
+from renderlayer.request_context import HEADER, header_value, observe_stage, remarks, timed
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.json_text import dumped
 from renderlayer.wire.common.surrogates import located
@@ -117,7 +117,7 @@ def _endpoint(door: FrontDoor, server: ServedModel, engine: Service, waiting: Wa
         if pending.stream:
             count_tokens(scope, pending.prompts)
             stream = chunks(
-                pending, engine, run_blocking=run_blocking, seen=partial(count_generated, scope), ended=observe
+                pending, engine, run_blocking=run_blocking, seen=partial(count_generated, scope), ended=observe_stage
             )
             try:
                 # what fails before the first chunk is an ordinary error

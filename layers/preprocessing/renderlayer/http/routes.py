@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from renderlayer.errors import LoneSurrogate
 from renderlayer.http.application import Endpoint
 from renderlayer.http.execution.garbage import uncollected
-from renderlayer.http.execution.work import count_tokens, run_blocking, timed
+from renderlayer.http.execution.work import count_tokens, run_blocking
 from renderlayer.http.request import decoded, header, media_type, read_body, require_json
 from renderlayer.http.response import EVENT_STREAM, Pieces, Response, json_response, spliced
-from renderlayer.request_context import HEADER, header_value, payloads_as_bytes, remarks
+from renderlayer.request_context import HEADER, header_value, payloads_as_bytes, remarks, timed
 from renderlayer.served_model import ServedModel
 from renderlayer.wire.common.json_text import dumped, dumped_fast
 from renderlayer.wire.common.surrogates import located

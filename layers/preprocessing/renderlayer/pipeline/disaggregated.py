@@ -8,15 +8,14 @@ Each role is one engine or several; of several, one that is lost is replaced by 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 from renderlayer.errors import BadGateway, BadRequest
-from renderlayer.pipeline.engine_states import Stage, staged
 from renderlayer.pipeline.pending import Service, Several, side_by_side
+from renderlayer.request_context import timed
 
 Json = dict[str, Any]
 
@@ -86,33 +85,24 @@ async def disaggregated(rendered: Json, roles: Roles, timeout: float | None = No
     """
     coordinates, cache = {}, None
     if roles.encode is not None and (requests := encode_requests(rendered)):
-        with _timed("encode"):
+        with timed("encode"):
             coordinates = await _encoded(requests, roles.encode, timeout)
     if roles.prefill is not None:
-        with _timed("prefill"):
+        with timed("prefill"):
             answer = await roles.prefill.generate(prefill_request(rendered, coordinates), timeout)
         cache = answer.get("kv_transfer_params")
     request = decode_request(rendered, coordinates, cache)
     if rendered.get("stream"):
         return _decoded(request, roles.decode, timeout)
-    with _timed("decode"):
+    with timed("decode"):
         return await roles.decode.generate(request, timeout)
 
 
 async def _decoded(request: Json, engine: Service, timeout: float | None) -> AsyncGenerator[Json]:
-    with _timed("decode"):
+    with timed("decode"):
         async with aclosing(engine.stream(request, timeout)) as events:
             async for event in events:
                 yield event
-
-
-@contextmanager
-def _timed(stage: Stage) -> Iterator[None]:
-    began = perf_counter()
-    try:
-        yield
-    finally:
-        staged(stage, perf_counter() - began)
 
 
 def encode_requests(rendered: Json) -> list[Json]:

@@ -17,17 +17,6 @@ watchers: list[Watcher] = []
 """What is told of each change of one of several engines."""
 
 
-Stage = Literal["encode", "prefill", "decode"]
-timers: list[Callable[[Stage, float], None]] = []
-"""What is told of each stage of engines of several roles, and its seconds."""
-
-
-def staged(stage: Stage, seconds: float) -> None:
-    """A stage has ended."""
-    for timer in timers:
-        timer(stage, seconds)
-
-
 def begun() -> None:
     """A call has begun; `observe` must follow."""
     _tell(None)

@@ -1,14 +1,13 @@
 """How a request's work is done, in a worker thread or on the spot, and what is measured of it.
 
-Tokens, seconds of its stages, and how its answer ends are kept for whoever writes them down.
+Tokens, and how its answer ends, are kept for whoever writes them down.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Literal, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from starlette.types import Message, Scope, Send
 
@@ -23,9 +22,6 @@ LEFT = "left"
 """Among the counts of a request: its client left before the answer had ended."""
 CLIENT_CLOSED_REQUEST = 499
 """The status, as nginx named it, under which a request of a client that left is logged."""
-Stage = Literal["render", "generate", "derender"]
-observers: list[Callable[[Stage, float], None]] = []
-"""What is told of each stage that ends, and its seconds; empty where nobody measures."""
 _NAMES = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 """Names of `usage`, and those that the Responses and the Messages API give them."""
 
@@ -96,22 +92,6 @@ def _cached(usage: dict[str, Any]) -> int | None:
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
     found = details.get("cached_tokens", usage.get("cache_read_input_tokens"))
     return found if isinstance(found, int) else None
-
-
-def observe(stage: Stage, seconds: float) -> None:
-    """A stage has ended."""
-    for observer in observers:
-        observer(stage, seconds)
-
-
-@contextmanager
-def timed(stage: Stage) -> Iterator[None]:
-    """What is inside is a stage."""
-    began = time.perf_counter()
-    try:
-        yield
-    finally:
-        observe(stage, time.perf_counter() - began)
 
 
 def note_left(scope: Scope) -> None:

@@ -17,13 +17,13 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from renderlayer.http.execution import work
 from renderlayer.http.execution.work import Watch
 from renderlayer.http.middleware.auth import Keys, RequireKey
 from renderlayer.http.request import FRONT_DOOR
 from renderlayer.http.routes import ROUTES
 from renderlayer.multimodal import uuid_cache
 from renderlayer.pipeline import engine_states
+from renderlayer.request_context import stage_observers
 from renderlayer.settings import METRICS_FOLDER
 
 PATH = "/metrics"
@@ -83,8 +83,7 @@ class Metrics:
             for label in labels:  # a series that begins with its first increment hides that one from rate()
                 counter.labels(label)
         self._answer: ASGIApp = self._tell if keys is None else RequireKey(self._tell, keys)
-        work.observers.append(lambda stage, seconds: self._stages.labels(stage).observe(seconds))
-        engine_states.timers.append(lambda stage, seconds: self._stages.labels(stage).observe(seconds))
+        stage_observers.append(lambda stage, seconds: self._stages.labels(stage).observe(seconds))
         engine_states.observers.append(self._engine_call)
         engine_states.watchers.append(self._engine_is)
         uuid_cache.observers.append(self._looked_up)
